@@ -1,0 +1,178 @@
+//! What the user asked for: plain, validated settings.
+//!
+//! [`Config`] is what every other module reads. It is resolved once, at start,
+//! from what was typed; nothing below this module knows of flags or files.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// How the visited set decides (the promises of each are in the README).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dedup {
+    /// The filter answers "new" at once; every "maybe" is settled exactly, late and in bulk.
+    TwoStage,
+    /// The filter alone decides; its false positives are pages never fetched.
+    Bloom,
+    /// A table of exact keys in memory decides.
+    Exact,
+}
+
+/// Which filter stands in front of the exact stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FilterKind {
+    /// One cache line per URL.
+    Blocked,
+    /// Bits spread over the whole array.
+    Classic,
+}
+
+/// Which discovered URLs are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScopeKind {
+    /// The seed and its redirects.
+    Page,
+    /// The seed's host, below the seed's directory.
+    Prefix,
+    /// The seed's host name, any scheme or port.
+    Host,
+    /// The seed's registrable domain.
+    Domain,
+    /// Everything.
+    Any,
+}
+
+/// Whether robots.txt is obeyed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RobotsPolicy {
+    /// RFC 9309.
+    Obey,
+    /// robots.txt is not even asked for.
+    Ignore,
+}
+
+/// To which hosts the user's own request headers are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeaderScope {
+    /// The hosts of the seeds only.
+    Seeds,
+    /// Every host.
+    Any,
+}
+
+/// The lossy rules of canonicalization; each is off unless asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Canonicalization {
+    /// Parameters of the query are compared in sorted order.
+    pub sort_query: bool,
+    /// Names of query parameters that are dropped.
+    pub strip_params: Vec<String>,
+    /// `utm_*`, `gclid`, `fbclid` and their like are dropped.
+    pub strip_tracking: bool,
+    /// Session ids in path or query are dropped.
+    pub strip_session_ids: bool,
+    /// `www.` in front of a host name is dropped.
+    pub fold_www: bool,
+    /// `http` and `https` (on default ports) are one.
+    pub fold_https: bool,
+    /// A path with and without its last slash are one.
+    pub strip_trailing_slash: bool,
+    /// Fragments tell pages apart.
+    pub keep_fragments: bool,
+}
+
+/// One `--resolve HOST[:PORT]:ADDR`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolveRule {
+    /// Host name in lower case, ASCII form; `*.example.com` stands for every name below `example.com`.
+    pub host: String,
+    /// Only for this port; any port where absent.
+    pub port: Option<u16>,
+    /// The address that answers.
+    pub address: IpAddr,
+}
+
+/// Everything a crawl needs to know, validated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Bound on the peak resident memory of the process, in bytes.
+    pub memory: u64,
+    /// Bits of filter per expected URL.
+    pub bits_per_url: f64,
+    /// URLs the filter is made for; derived from the budget where absent.
+    pub expected_urls: Option<u64>,
+    /// How the visited set decides.
+    pub dedup: Dedup,
+    /// Which filter is used.
+    pub filter: FilterKind,
+    /// Which URLs are wanted.
+    pub scope: ScopeKind,
+    /// A URL must match one of these regular expressions, where there are any.
+    pub include: Vec<String>,
+    /// A URL must match none of these regular expressions.
+    pub exclude: Vec<String>,
+    /// Links followed from a seed at most; 0 fetches the seeds only.
+    pub depth: Option<u32>,
+    /// Records written at most.
+    pub max_pages: Option<u64>,
+    /// Records written at most for one host name.
+    pub max_pages_per_host: Option<u64>,
+    /// Time the crawl may take.
+    pub max_time: Option<Duration>,
+    /// Bytes of a URL at most, as requested.
+    pub max_url_length: usize,
+    /// Pause between the end of a fetch and the next one of the same host.
+    pub delay: Duration,
+    /// Each pause is multiplied by a random factor of 0.5 to 1.5.
+    pub random_wait: bool,
+    /// Pause between the end of a fetch and the next one of the same address.
+    pub ip_delay: Duration,
+    /// The longest `Crawl-delay` that is honoured as it stands.
+    pub max_crawl_delay: Duration,
+    /// The longest `Retry-After` that is honoured as it stands.
+    pub max_retry_after: Duration,
+    /// Requests in flight at most.
+    pub concurrency: usize,
+    /// Requests in flight at most for one host name.
+    pub per_host: usize,
+    /// Time for one whole request, body included.
+    pub timeout: Duration,
+    /// Time for a connection to stand.
+    pub connect_timeout: Duration,
+    /// Further attempts after a failed one.
+    pub retries: u32,
+    /// Bytes of a body at most, decoded.
+    pub max_body: u64,
+    /// Redirects in one chain at most.
+    pub max_redirects: u32,
+    /// The `User-Agent` header.
+    pub user_agent: String,
+    /// The product token that is looked for in robots.txt.
+    pub robots_agent: String,
+    /// Further request headers, name and value.
+    pub headers: Vec<(String, String)>,
+    /// Who gets them.
+    pub header_scope: HeaderScope,
+    /// A PEM file of further certificate authorities.
+    pub ca_file: Option<std::path::PathBuf>,
+    /// Certificates are not verified.
+    pub insecure: bool,
+    /// A proxy for all requests (`http://`, `https://`, `socks5://`); from the environment where absent.
+    pub proxy: Option<String>,
+    /// Host names answered from here rather than by DNS.
+    pub resolve: Vec<ResolveRule>,
+    /// Whether robots.txt is obeyed.
+    pub robots: RobotsPolicy,
+    /// Private, loopback, link-local and metadata addresses are allowed.
+    pub allow_private: bool,
+    /// The lossy rules of canonicalization.
+    pub canonicalization: Canonicalization,
+    /// Time between two lines of `stats.jsonl`.
+    pub stats_interval: Duration,
+    /// A row in `skipped.jsonl` for every page and URL not fetched.
+    pub log_skipped: bool,
+}

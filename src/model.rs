@@ -1,0 +1,301 @@
+//! The plain data that flows through a crawl: candidate, links of a page, record.
+//!
+//! No behaviour beyond construction, so that every layer can share it.
+
+use std::sync::Arc;
+
+/// The 64-bit XXH3 of a canonical URL under the crawl's secret.
+pub type UrlKey = u64;
+
+/// How a URL was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Via {
+    /// Given by the user.
+    Seed,
+    /// An element that a reader can follow: `a`, `area`.
+    Link,
+    /// A `frame` or `iframe`.
+    Frame,
+    /// A `link` element with `rel` next, prev or alternate.
+    Rel,
+    /// A `meta` refresh.
+    Refresh,
+    /// The `Location` of a redirect.
+    Redirect,
+}
+
+/// A URL that may be fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// What is requested: the WHATWG serialization of the URL as written, without fragment and userinfo.
+    pub url: Box<str>,
+    /// Bytes of `url` that are its origin: `scheme://host[:port]`.
+    pub origin_length: u16,
+    /// The key of its canonical form.
+    pub key: UrlKey,
+    /// Links followed from a seed; redirects add none.
+    pub depth: u32,
+    /// How it was found.
+    pub via: Via,
+    /// Redirects that led here, one after another.
+    pub hops: u8,
+    /// The page it was found on.
+    pub referrer: Option<Arc<str>>,
+}
+
+impl Candidate {
+    /// `scheme://host[:port]`, the unit that robots.txt speaks for.
+    pub fn origin(&self) -> &str {
+        &self.url[..usize::from(self.origin_length)]
+    }
+}
+
+/// Why a URL was not fetched. The name is what files and summaries show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipReason {
+    /// It could not be parsed as a URL.
+    BadUrl,
+    /// Its scheme is not http or https.
+    OtherScheme,
+    /// Longer than `--max-url-length`.
+    UrlTooLong,
+    /// Outside the scope of the crawl.
+    OutOfScope,
+    /// No `--include` matches.
+    NotIncluded,
+    /// An `--exclude` matches.
+    Excluded,
+    /// Further from the seeds than `--depth`.
+    TooDeep,
+    /// The link, the page or its header said `nofollow`.
+    Nofollow,
+    /// Past the number or size of links that one page may have.
+    TooManyLinks,
+    /// Its address, or every address of its host, is private (`--allow-private`).
+    PrivateAddress,
+    /// robots.txt disallows it.
+    RobotsDenied,
+    /// robots.txt could not be read.
+    RobotsUnreachable,
+    /// Its host failed again and again and was given up.
+    HostUnreachable,
+    /// Its host has reached `--max-pages-per-host`.
+    HostLimit,
+    /// At the end of a chain of more than `--max-redirects` redirects.
+    TooManyRedirects,
+}
+
+impl SkipReason {
+    /// Every reason, in the order of display.
+    pub const ALL: [SkipReason; 15] = [
+        SkipReason::BadUrl,
+        SkipReason::OtherScheme,
+        SkipReason::UrlTooLong,
+        SkipReason::OutOfScope,
+        SkipReason::NotIncluded,
+        SkipReason::Excluded,
+        SkipReason::TooDeep,
+        SkipReason::Nofollow,
+        SkipReason::TooManyLinks,
+        SkipReason::PrivateAddress,
+        SkipReason::RobotsDenied,
+        SkipReason::RobotsUnreachable,
+        SkipReason::HostUnreachable,
+        SkipReason::HostLimit,
+        SkipReason::TooManyRedirects,
+    ];
+
+    /// The name that files and summaries show.
+    pub fn name(self) -> &'static str {
+        match self {
+            SkipReason::BadUrl => "bad_url",
+            SkipReason::OtherScheme => "other_scheme",
+            SkipReason::UrlTooLong => "url_too_long",
+            SkipReason::OutOfScope => "out_of_scope",
+            SkipReason::NotIncluded => "not_included",
+            SkipReason::Excluded => "excluded",
+            SkipReason::TooDeep => "too_deep",
+            SkipReason::Nofollow => "nofollow",
+            SkipReason::TooManyLinks => "too_many_links",
+            SkipReason::PrivateAddress => "private_address",
+            SkipReason::RobotsDenied => "robots_denied",
+            SkipReason::RobotsUnreachable => "robots_unreachable",
+            SkipReason::HostUnreachable => "host_unreachable",
+            SkipReason::HostLimit => "host_limit",
+            SkipReason::TooManyRedirects => "too_many_redirects",
+        }
+    }
+}
+
+/// Who is to blame for a failed fetch, and so what waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FailureClass {
+    /// This request may go better next time.
+    Transient,
+    /// Asking again would give the same.
+    Permanent,
+    /// The host as a whole is in trouble.
+    Host,
+}
+
+/// What went wrong with a fetch. The name is what records and summaries show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The host name has no address.
+    Dns,
+    /// No connection could be made.
+    Connect,
+    /// The TLS handshake failed.
+    Tls,
+    /// A time limit passed.
+    Timeout,
+    /// The connection ended before any answer.
+    Disconnected,
+    /// The body ended before its declared end.
+    Incomplete,
+    /// What came back is not HTTP.
+    Protocol,
+    /// The answer's header is too large.
+    HeaderTooLarge,
+    /// The body cannot be decoded as its `Content-Encoding` says.
+    Decode,
+    /// A redirect without a usable `Location`.
+    BadRedirect,
+    /// A redirect to the very same request.
+    RedirectLoop,
+    /// More than `--max-redirects` redirects in one chain.
+    TooManyRedirects,
+    /// The proxy refused or failed.
+    Proxy,
+    /// The address guard refused an address after a request had been made.
+    PrivateAddress,
+    /// Its host was given up after this URL had been asked.
+    HostUnreachable,
+    /// The process died twice while this URL alone was in flight.
+    Crashed,
+    /// Anything else.
+    Other,
+}
+
+impl ErrorKind {
+    /// The name that records and summaries show.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Dns => "dns",
+            ErrorKind::Connect => "connect",
+            ErrorKind::Tls => "tls",
+            ErrorKind::Timeout => "timeout",
+            ErrorKind::Disconnected => "disconnected",
+            ErrorKind::Incomplete => "incomplete",
+            ErrorKind::Protocol => "protocol",
+            ErrorKind::HeaderTooLarge => "header_too_large",
+            ErrorKind::Decode => "decode",
+            ErrorKind::BadRedirect => "bad_redirect",
+            ErrorKind::RedirectLoop => "redirect_loop",
+            ErrorKind::TooManyRedirects => "too_many_redirects",
+            ErrorKind::Proxy => "proxy",
+            ErrorKind::PrivateAddress => "private_address",
+            ErrorKind::HostUnreachable => "host_unreachable",
+            ErrorKind::Crashed => "crashed",
+            ErrorKind::Other => "other",
+        }
+    }
+
+    /// What waits after it.
+    pub fn class(self) -> FailureClass {
+        match self {
+            ErrorKind::Timeout | ErrorKind::Disconnected | ErrorKind::Incomplete => FailureClass::Transient,
+            ErrorKind::Dns | ErrorKind::Connect | ErrorKind::Proxy | ErrorKind::HostUnreachable => FailureClass::Host,
+            ErrorKind::Tls
+            | ErrorKind::Protocol
+            | ErrorKind::HeaderTooLarge
+            | ErrorKind::Decode
+            | ErrorKind::BadRedirect
+            | ErrorKind::RedirectLoop
+            | ErrorKind::TooManyRedirects
+            | ErrorKind::PrivateAddress
+            | ErrorKind::Crashed
+            | ErrorKind::Other => FailureClass::Permanent,
+        }
+    }
+}
+
+/// What went wrong with a page, as written in its record.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct PageError {
+    /// The kind, for counting.
+    pub kind: ErrorKind,
+    /// What a person needs to know beyond that.
+    pub detail: String,
+}
+
+/// Why a body was not read to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Truncation {
+    /// `--max-body` was reached.
+    Length,
+    /// The connection ended early.
+    Disconnect,
+    /// `--timeout` passed in the middle of the body.
+    Time,
+}
+
+/// One line of `pages.jsonl`: the outcome of one page, failures included.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Record {
+    /// The URL as requested.
+    pub url: String,
+    /// Its canonical form, where that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<String>,
+    /// The status code, where an answer came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// What went wrong, where something did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<PageError>,
+    /// Links followed from a seed.
+    pub depth: u32,
+    /// How it was found.
+    pub via: Via,
+    /// The page it was found on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub referrer: Option<Arc<str>>,
+    /// Where it redirects to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirect_to: Option<String>,
+    /// The `Content-Type` header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// The charset it was read in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub charset: Option<&'static str>,
+    /// Bytes of body received, as coded.
+    pub wire_bytes: u64,
+    /// Bytes of body after decoding.
+    pub decoded_bytes: u64,
+    /// Why the body was not read to its end, where it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<Truncation>,
+    /// The document's title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the page's `rel=canonical` names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rel_canonical: Option<String>,
+    /// Links found on it, before any was dropped.
+    pub links: u64,
+    /// The XXH3-128 of the decoded body, in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// When the last attempt began, in RFC 3339 form (UTC).
+    pub fetched_at: String,
+    /// Time of the last attempt.
+    pub elapsed_ms: u64,
+    /// Requests made for it, its own redirects to itself included.
+    pub attempts: u32,
+}
