@@ -208,7 +208,9 @@ impl ErrorKind {
     pub fn class(self) -> FailureClass {
         match self {
             ErrorKind::Timeout | ErrorKind::Disconnected | ErrorKind::Incomplete => FailureClass::Transient,
-            ErrorKind::Dns | ErrorKind::Connect | ErrorKind::Proxy | ErrorKind::HostUnreachable => FailureClass::Host,
+            ErrorKind::Dns | ErrorKind::Connect | ErrorKind::Proxy | ErrorKind::HostUnreachable => {
+                FailureClass::Host
+            }
             ErrorKind::Tls
             | ErrorKind::Protocol
             | ErrorKind::HeaderTooLarge
@@ -263,7 +265,7 @@ pub struct Record {
     /// How it was found.
     pub via: Via,
     /// The page it was found on.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shared_text")]
     pub referrer: Option<Arc<str>>,
     /// Where it redirects to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -298,4 +300,11 @@ pub struct Record {
     pub elapsed_ms: u64,
     /// Requests made for it, its own redirects to itself included.
     pub attempts: u32,
+}
+
+fn shared_text<S: serde::Serializer>(text: &Option<Arc<str>>, serializer: S) -> Result<S::Ok, S::Error> {
+    match text {
+        Some(text) => serializer.serialize_some(&**text),
+        None => serializer.serialize_none(),
+    }
 }
