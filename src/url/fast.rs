@@ -6,8 +6,6 @@
 //! `#fragment`, nothing at all, `//host/path` and `http(s)://host/path`, in
 //! ASCII, with nothing in them that a parser would have to encode.
 
-use std::ops::Range;
-
 use ::url::Url;
 
 use super::parts::Parts;
@@ -172,20 +170,18 @@ struct Tail {
 const PATH: u8 = 1;
 /// The byte stands for itself in a query.
 const QUERY: u8 = 2;
-/// The byte begins a percent-encoded octet, as a rule.
-const PERCENT: u8 = 4;
 
-/// What each byte is. Printable ASCII but for what the standard's percent-encode
-/// sets hold (WHATWG URL, section 1.3), and for what ends or divides a part.
+/// What each byte is: printable ASCII stands for itself, but for what the
+/// standard's percent-encode sets hold (WHATWG URL, section 1.3), and for what
+/// ends or divides a part or begins a percent-encoded octet.
 static CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0x21;
     while byte < 0x7F {
         classes[byte] = match byte as u8 {
-            b'"' | b'#' | b'<' | b'>' => 0,
-            b'?' | b'`' | b'{' | b'}' | b'^' | b'\\' => QUERY,
+            b'"' | b'#' | b'<' | b'>' | b'%' => 0,
+            b'/' | b'?' | b'`' | b'{' | b'}' | b'^' | b'\\' => QUERY,
             b'\'' => PATH,
-            b'%' => PERCENT,
             _ => PATH | QUERY,
         };
         byte += 1;
@@ -197,21 +193,19 @@ impl Tail {
     /// Reads on from `start`, which is where a segment, a query or a fragment begins.
     fn scan(reference: &str, start: usize) -> Option<Self> {
         let bytes = reference.as_bytes();
+        if may_be_dots(bytes, start) {
+            return None;
+        }
         let mut percent = false;
         let mut at = start;
-        // a segment that begins with a dot, encoded or not, may be one that is not a name
-        let mut segment = true;
         let mut class = PATH;
         while let Some(&byte) = bytes.get(at) {
-            if segment && (byte == b'.' || bytes[at..].starts_with(b"%2")) {
-                return None;
-            }
-            segment = byte == b'/' && class == PATH;
             if CLASSES[usize::from(byte)] & class == 0 {
                 match byte {
+                    b'/' if !may_be_dots(bytes, at + 1) => {}
                     b'#' => break,
                     b'%' => percent = true,
-                    b'?' if class == PATH => class = QUERY,
+                    b'?' => class = QUERY,
                     _ => return None,
                 }
             }
@@ -222,6 +216,15 @@ impl Tail {
 
     fn fragment<'r>(&self, reference: &'r str) -> Option<&'r str> {
         reference.get(self.end + 1..)
+    }
+}
+
+/// Whether the segment at `start` begins with a dot, encoded or not, and so may be no name.
+fn may_be_dots(bytes: &[u8], start: usize) -> bool {
+    match bytes.get(start) {
+        Some(b'.') => true,
+        Some(b'%') => bytes.get(start + 1) == Some(&b'2'),
+        _ => false,
     }
 }
 
@@ -255,16 +258,7 @@ fn plain_host(reference: &str, start: usize) -> Option<usize> {
     bytes.get(label).is_some_and(u8::is_ascii_lowercase).then_some(at)
 }
 
-/// The range of a text without the blanks and controls that the parser ignores around it.
+/// A reference without the blanks and controls around it, which the parser ignores.
 pub(super) fn trim(reference: &str) -> &str {
-    let range: Range<usize> = {
-        let bytes = reference.as_bytes();
-        let start = bytes.iter().position(|byte| *byte > b' ').unwrap_or(bytes.len());
-        let end = bytes
-            .iter()
-            .rposition(|byte| *byte > b' ')
-            .map_or(start, |at| at + 1);
-        start..end
-    };
-    &reference[range]
+    reference.trim_matches(|character| character <= ' ')
 }

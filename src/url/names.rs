@@ -79,7 +79,7 @@ const TRACKING: [&str; 62] = [
     "ysclid",
 ];
 
-/// Session parameters of one platform each; whatever their value, they are a session's.
+/// Session parameters of one platform each; whatever their value, they are a session's. In lower case, sorted.
 const SESSION: [&str; 10] = [
     "asp.net_sessionid",
     "bv_engineid",
@@ -94,8 +94,8 @@ const SESSION: [&str; 10] = [
 ];
 
 /// Names that some sites use for a session and others for a section, a story
-/// or a talk; the value decides.
-const PERHAPS_SESSION: [&str; 5] = ["session", "session_id", "sessionid", "sessid", "sid"];
+/// or a talk; the value decides. In lower case, sorted.
+const PERHAPS_SESSION: [&str; 5] = ["sessid", "session", "session_id", "sessionid", "sid"];
 
 /// Whether a parameter only tracks a click or a campaign. Letter case is ignored.
 pub(super) fn is_tracking(name: &str) -> bool {
@@ -144,8 +144,10 @@ fn has_prefix(name: &str, prefix: &str) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
 }
 
+/// Whether a sorted list of names in lower case holds a name, whatever its letter case.
 fn contains(names: &[&str], name: &str) -> bool {
-    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+    let lower = || name.bytes().map(|byte| byte.to_ascii_lowercase());
+    names.binary_search_by(|known| known.bytes().cmp(lower())).is_ok()
 }
 
 #[cfg(test)]
@@ -213,7 +215,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_in_lower_case() {
-        for list in [&TRACKING[..], &SESSION[..]] {
+        for list in [&TRACKING[..], &SESSION[..], &PERHAPS_SESSION[..]] {
             assert!(list.is_sorted());
             assert!(list.iter().all(|name| *name == name.to_ascii_lowercase()));
         }

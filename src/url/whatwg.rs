@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use ::url::{ParseError, Url};
 use encoding_rs::{EncoderResult, Encoding};
 
+use super::fast::trim;
 use super::parts::Parts;
 
 /// Why a reference cannot be crawled.
@@ -37,7 +38,7 @@ pub(super) fn parse(
     base: Option<&Url>,
     encoding: Option<&'static Encoding>,
 ) -> Result<Url, Reject> {
-    let reference = reference.trim_matches(|c| c <= ' ');
+    let reference = trim(reference);
     // before the parser, so that a `data:` of many megabytes is not read to its end
     if let Some(scheme) = scheme(reference)
         && !is_crawled(&scheme)
