@@ -1,1 +1,119 @@
-//! To be written.
+//! Scope: which discovered URLs are wanted.
+//!
+//! A crawl's scope is what its seeds span (by page, directory, host name or
+//! registrable domain), narrowed by regular expressions. Seeds that redirect
+//! move their scope along.
+//!
+//! Of the seeds only 64-bit fingerprints are kept, about 10 to 20 bytes each,
+//! so that a million seeds need some 20 MB at most. They are hashed under a
+//! seed drawn at start: that a URL out of scope looks like one in scope has
+//! odds of (seeds)/2^64.
+//!
+//! The module must not know what becomes of a URL: depth, robots, limits and
+//! addresses are judged elsewhere.
+
+mod patterns;
+mod span;
+#[cfg(test)]
+mod tests;
+
+use crate::config::{Canonicalization, Config};
+use crate::model::SkipReason;
+use crate::url::{Parts, Rules};
+
+use patterns::Patterns;
+use span::Span;
+
+pub use patterns::ScopeError;
+pub use span::registrable_domain;
+
+/// Moved seeds that are kept by name, for the report; further ones are only counted.
+const MOVED_SHOWN: usize = 1000;
+
+/// Which URLs a crawl wants.
+///
+/// Hosts are compared by name, whatever scheme or port. Under `--fold-www` a
+/// name with `www.` in front is the same host: the rule says that the two serve
+/// the same pages, so a crawl of one may not stop at the other.
+#[derive(Debug)]
+pub struct Scope {
+    span: Span,
+    include: Patterns,
+    exclude: Patterns,
+    max_url_length: usize,
+    moved: Vec<String>,
+    moved_count: u64,
+}
+
+impl Scope {
+    /// A scope without seeds, in which nothing is (unless it is `any`).
+    pub fn new(config: &Config) -> Result<Self, ScopeError> {
+        Ok(Self {
+            span: Span::new(config.scope, canonical_rules(&config.canonicalization)),
+            include: Patterns::new("--include", &config.include)?,
+            exclude: Patterns::new("--exclude", &config.exclude)?,
+            max_url_length: config.max_url_length,
+            moved: Vec::new(),
+            moved_count: 0,
+        })
+    }
+
+    /// Widens the scope by a seed, given as requested.
+    pub fn add_seed(&mut self, requested: &str) {
+        self.span.add(requested, &Parts::of(requested));
+    }
+
+    /// Widens the scope by the URL that a seed redirects to, given as requested.
+    pub fn add_moved_seed(&mut self, requested: &str) {
+        self.add_seed(requested);
+        self.moved_count += 1;
+        if self.moved.len() < MOVED_SHOWN {
+            self.moved.push(requested.to_owned());
+        }
+    }
+
+    /// Where seeds have moved to; the first thousand, in order.
+    pub fn moved(&self) -> &[String] {
+        &self.moved
+    }
+
+    /// How many seeds have moved.
+    pub fn moved_count(&self) -> u64 {
+        self.moved_count
+    }
+
+    /// Whether a URL is wanted, by its length, by what the seeds span, by
+    /// `--exclude` and by `--include`, in this order; the expressions are
+    /// searched for in the URL as requested.
+    ///
+    /// A fragment plays no part, even where it tells pages apart.
+    pub fn check(&self, requested: &str, parts: &Parts) -> Result<(), SkipReason> {
+        if requested.len() > self.max_url_length {
+            return Err(SkipReason::UrlTooLong);
+        }
+        if !self.span.contains(requested, parts) {
+            return Err(SkipReason::OutOfScope);
+        }
+        if self.exclude.matches(requested) {
+            return Err(SkipReason::Excluded);
+        }
+        if !self.include.is_empty() && !self.include.matches(requested) {
+            return Err(SkipReason::NotIncluded);
+        }
+        Ok(())
+    }
+}
+
+/// The rules of the canonical form, as the user set them.
+pub fn canonical_rules(options: &Canonicalization) -> Rules {
+    Rules {
+        sort_query: options.sort_query,
+        strip_params: options.strip_params.clone(),
+        strip_tracking: options.strip_tracking,
+        strip_session_ids: options.strip_session_ids,
+        fold_www: options.fold_www,
+        fold_https: options.fold_https,
+        strip_trailing_slash: options.strip_trailing_slash,
+        keep_fragments: options.keep_fragments,
+    }
+}
