@@ -83,27 +83,35 @@ fn is_blank(octet: u8) -> bool {
 
 /// The value without blanks at both ends.
 pub(super) fn trim(mut text: &[u8]) -> &[u8] {
-    const PASTED: [&[u8]; 3] = ["\u{a0}".as_bytes(), "\u{200b}".as_bytes(), "\u{feff}".as_bytes()];
     loop {
+        let start = text
+            .iter()
+            .position(|octet| !is_blank(*octet))
+            .unwrap_or(text.len());
+        let end = text
+            .iter()
+            .rposition(|octet| !is_blank(*octet))
+            .map_or(start, |last| last + 1);
+        text = &text[start..end];
+        let (Some(first), Some(last)) = (text.first(), text.last()) else {
+            return text;
+        };
         let before = text.len();
-        while let [octet, rest @ ..] = text
-            && is_blank(*octet)
-        {
-            text = rest;
-        }
-        while let [rest @ .., octet] = text
-            && is_blank(*octet)
-        {
-            text = rest;
-        }
-        for blank in PASTED {
-            text = text.strip_prefix(blank).unwrap_or(text);
-            text = text.strip_suffix(blank).unwrap_or(text);
+        if !(first.is_ascii() && last.is_ascii()) {
+            text = without_pasted_blank(text);
         }
         if text.len() == before {
             return text;
         }
     }
+}
+
+fn without_pasted_blank(mut text: &[u8]) -> &[u8] {
+    for blank in ["\u{a0}", "\u{200b}", "\u{feff}"] {
+        text = text.strip_prefix(blank.as_bytes()).unwrap_or(text);
+        text = text.strip_suffix(blank.as_bytes()).unwrap_or(text);
+    }
+    text
 }
 
 /// The key that this text spells.

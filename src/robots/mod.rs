@@ -6,9 +6,9 @@
 //!
 //! [`RobotsRules::parse`] keeps the rules that apply to one agent and drops all
 //! others; [`RobotsRules::allowed`] then answers without allocating (but for
-//! paths that are both long and oddly spelt), in time that does not grow with the number of prefix
-//! rules and grows linearly with the number of wildcard rules that share the
-//! text before their first `*`.
+//! paths that are both long and oddly spelt), in time that hardly grows with
+//! the number of prefix rules, and linearly with the number of wildcard rules
+//! that share the text before their first `*`.
 //!
 //! # Decisions
 //!
@@ -20,7 +20,7 @@
 //! | our group has no rules | all is allowed, whatever `*` says | 2.2.1 |
 //! | rules before the first agent line | ignored, also where no agent line follows at all: such a file names no robot | 2.2.1 |
 //! | which rule | the one with the most octets, operators counted; *Allow* at a tie | 2.2.2 |
-//! | spelling | see [`octets`]: escapes, non-ASCII, letter case of hexadecimal | 2.2.2 |
+//! | spelling | see `octets`: escapes, non-ASCII, letter case of hexadecimal | 2.2.2 |
 //! | `*` and `$` | any octets; the end of the path with its query, at the end of the rule only (elsewhere a plain character) | 2.2.3 |
 //! | `%2A`, `%24` | the characters themselves | 2.2.3 |
 //! | a value without `/` or `*` in front | no path pattern, matches nothing | 2.2 (ABNF) |
@@ -30,13 +30,14 @@
 //! | line ends | CR, LF, CRLF in any mixture | 2.2 (ABNF) |
 //! | byte order mark | skipped, also when cut short | 2.3 |
 //! | UTF-16 with its mark | read as such: the RFC knows UTF-8 only, but whoever saved the file so meant it to be obeyed | beyond the RFC |
-//! | misspelt keys, forgotten colons | see [`line`]: read where that restricts, not where it permits | 2.2.4 |
+//! | misspelt keys, forgotten colons | see `line`: read where that restricts, not where it permits | 2.2.4 |
 //! | HTML, binary, invalid UTF-8 | lines that can be read count, others do not | 2.3 |
 //! | long lines | never cut: a shortened rule would cover paths that it does not name | 2.5 |
 //! | size | the first [`MAX_BYTES`]; a line that crosses the limit does not count | 2.5 |
 //! | `Crawl-delay` | speaks to the agents of its group that are named above it; the longest counts where several do; what is no finite, non-negative decimal number is ignored | beyond the RFC |
 //! | `Sitemap` | belongs to no group; listed as written | 2.2.4 |
 
+mod build;
 mod line;
 mod octets;
 mod parse;

@@ -36,20 +36,13 @@ pub(super) struct Octet {
 }
 
 /// Whether the octet may stand unescaped in a normalized path.
-fn stands(octet: u8) -> bool {
-    const STANDS: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut octet = 0x21;
-        while octet < 0x7f {
-            table[octet] = !matches!(
-                octet as u8,
-                b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}'
-            );
-            octet += 1;
-        }
-        table
-    };
-    STANDS[usize::from(octet)]
+const fn stands(octet: u8) -> bool {
+    octet > b' '
+        && octet < 0x7f
+        && !matches!(
+            octet,
+            b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}'
+        )
 }
 
 /// Whether an escape of this octet is compared decoded.
@@ -97,21 +90,27 @@ pub(super) fn write(octet: Octet, mut out: impl FnMut(u8)) {
     }
 }
 
-/// Whether a path already is as [`normalize_path`] would write it.
+/// Whether a path already is as it is compared, without a fragment.
 fn is_normal(path: &[u8]) -> bool {
-    let mut at = 0;
-    while let Some(&octet) = path.get(at) {
-        if octet == b'%' {
-            let lower = path[at + 1..].iter().take(2).any(u8::is_ascii_lowercase);
-            match escape(&path[at..]) {
-                Some(value) if lower || decodes(value) => return false,
-                Some(_) => at += 3,
-                None => at += 1,
-            }
-        } else if stands(octet) {
-            at += 1;
-        } else {
-            return false;
+    /// Octets that need no look at their neighbours.
+    const CLEAR: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut octet = 0;
+        while octet < 256 {
+            table[octet] = stands(octet as u8) && octet as u8 != b'%' && octet as u8 != b'#';
+            octet += 1;
+        }
+        table
+    };
+    let mut rest = path;
+    while let Some(at) = rest.iter().position(|octet| !CLEAR[usize::from(*octet)]) {
+        rest = &rest[at..];
+        let lower = rest.iter().skip(1).take(2).any(u8::is_ascii_lowercase);
+        match escape(rest) {
+            Some(value) if lower || decodes(value) => return false,
+            Some(_) => rest = &rest[3..],
+            None if rest[0] == b'%' => rest = &rest[1..],
+            None => return false,
         }
     }
     path.first() == Some(&b'/')
@@ -133,10 +132,10 @@ fn write_path(path: &[u8], mut out: impl FnMut(u8)) {
 /// a long one among them on the heap.
 pub(super) fn with_normal_path<R>(path: &[u8], look: impl FnOnce(&[u8]) -> R) -> R {
     const ON_STACK: usize = 2048;
-    let path = &path[..memchr::memchr(b'#', path).unwrap_or(path.len())];
     if is_normal(path) {
         return look(path);
     }
+    let path = &path[..memchr::memchr(b'#', path).unwrap_or(path.len())];
     // An octet becomes three at most, and a `/` may be put in front.
     if path.len() < ON_STACK / 3 {
         let mut buffer = [0; ON_STACK];

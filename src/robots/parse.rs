@@ -4,8 +4,8 @@
 //! [`line`](super::line)'s, how rules are compared is [`rules`](super::rules)'s.
 //! The decisions are listed in the module above.
 
+use super::build::RuleListBuilder;
 use super::line::{Line, read};
-use super::rules::RuleListBuilder;
 use super::{MAX_BYTES, MAX_SITEMAP_BYTES, MAX_SITEMAPS, RobotsRules};
 use std::borrow::Cow;
 

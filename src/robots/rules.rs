@@ -14,35 +14,40 @@
 //! Behind the head, each literal is searched for once, leftmost first, and
 //! nothing is ever taken back: a later position could not leave more room for
 //! what follows. Every search is linear, so a rule costs the length of the path
-//! at most. Where many rules share a head, the path's four-octet sequences are
-//! gathered first, and a rule whose literals need another is passed over.
+//! at most. Each rule also keeps a *probe*, four octets of its longest literal
+//! behind the head: where many rules share a head, the path's sequences of four
+//! are gathered first, and a rule whose probe is not among them is passed over.
 
-use super::octets::{Form, octets, write};
-use memchr::{memchr, memmem, memrchr};
-use std::cmp::Reverse;
+use memchr::{memmem, memrchr};
+use std::ops::Range;
 
 /// The operator `*` in a packed rule; a literal NUL is always escaped.
-const WILD: u8 = 0;
+pub(super) const WILD: u8 = 0;
 /// No node: the parent of a node without one.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
-const ALLOW: u32 = 1 << 31;
+/// The rule is an *Allow*.
+pub(super) const ALLOW: u32 = 1 << 31;
 /// The rule must reach the end of the path.
-const ANCHORED: u32 = 1 << 30;
+pub(super) const ANCHORED: u32 = 1 << 30;
 /// A `*` at the end was dropped, for it changes nothing.
-const ENDS_IN_STAR: u32 = 1 << 29;
+pub(super) const ENDS_IN_STAR: u32 = 1 << 29;
 /// The rule was written with a `$`; without `ANCHORED`, behind a `*` it meant nothing.
-const ENDS_IN_DOLLAR: u32 = 1 << 28;
-const LINE: u32 = ENDS_IN_DOLLAR - 1;
+pub(super) const ENDS_IN_DOLLAR: u32 = 1 << 28;
+/// The bits that hold the number of the line.
+pub(super) const LINE: u32 = ENDS_IN_DOLLAR - 1;
 
 /// One rule: its text runs from `start` to the start of the next one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Rule {
-    start: u32,
+pub(super) struct Rule {
+    /// Where its text starts.
+    pub(super) start: u32,
     /// Octets of the normalized rule, by which it wins.
-    octets: u32,
+    pub(super) octets: u32,
     /// Number of the line, and the flags above.
-    meta: u32,
+    pub(super) meta: u32,
+    /// Four octets that occur in every path it matches; 0 where there are none.
+    pub(super) probe: u32,
 }
 
 impl Rule {
@@ -53,10 +58,13 @@ impl Rule {
 
 /// The rules that share a head: from `first` to the first of the next node.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Node {
-    first: u32,
-    head: u32,
-    parent: u32,
+pub(super) struct Node {
+    /// The first of its rules.
+    pub(super) first: u32,
+    /// Octets of the head.
+    pub(super) head: u32,
+    /// The node of the longest head that this one begins with.
+    pub(super) parent: u32,
 }
 
 /// Which rule decided.
@@ -72,9 +80,12 @@ pub(super) struct Decision {
 /// The rules of the groups that apply to us.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RuleList {
-    text: Box<[u8]>,
-    rules: Box<[Rule]>,
-    nodes: Box<[Node]>,
+    /// The normalized rules, one after another.
+    pub(super) text: Box<[u8]>,
+    /// Sorted by head and, with one head, by rank.
+    pub(super) rules: Box<[Rule]>,
+    /// Sorted by head.
+    pub(super) nodes: Box<[Node]>,
 }
 
 impl RuleList {
@@ -93,10 +104,10 @@ impl RuleList {
         let mut best: Option<(usize, Rule)> = None;
         let mut sequences = None;
         let mut at = self.last_head_in(path);
-        while let Some(node) = self.nodes.get(at as usize) {
-            let found = self.first_match(at, node, best.map(|(_, rule)| rule.rank()), path, &mut sequences);
-            best = found.or(best);
-            at = node.parent;
+        while at != NONE {
+            let rank = best.map(|(_, rule)| rule.rank());
+            best = self.first_match(at, rank, path, &mut sequences).or(best);
+            at = self.nodes[at as usize].parent;
         }
         best.map(|(index, rule)| Decision {
             rule: index as u32,
@@ -165,44 +176,43 @@ impl RuleList {
         at as u32
     }
 
-    /// The winner among the rules of a node, if it beats `rank`.
+    fn rules_of(&self, node: u32) -> Range<usize> {
+        let next = self.nodes.get(node as usize + 1);
+        self.nodes[node as usize].first as usize..next.map_or(self.rules.len(), |next| next.first as usize)
+    }
+
+    /// The winner among the rules of a node, if it beats `rank`. The path begins with the node's head.
     fn first_match(
         &self,
-        at: u32,
-        node: &Node,
+        node: u32,
         rank: Option<(u32, bool)>,
         path: &[u8],
         sequences: &mut Option<Sequences>,
     ) -> Option<(usize, Rule)> {
         /// With fewer rules, gathering the path's sequences costs more than it saves.
         const MANY: usize = 16;
-        let end = self
-            .nodes
-            .get(at as usize + 1)
-            .map_or(self.rules.len(), |next| next.first as usize);
-        let many = end - node.first as usize > MANY;
-        for index in node.first as usize..end {
-            let rule = self.rules[index];
+        let range = self.rules_of(node);
+        let known = (range.len() > MANY).then(|| &*sequences.get_or_insert_with(|| Sequences::of(path)));
+        let head = self.nodes[node as usize].head as usize;
+        for (rule, index) in self.rules[range.clone()].iter().zip(range) {
             if rank.is_some_and(|rank| rule.rank() <= rank) {
                 return None;
             }
-            let rest = &path[node.head as usize..];
-            let anchored = rule.meta & ANCHORED != 0;
-            let matches = match self.text(index)[node.head as usize..] {
-                [] => !anchored || rest.is_empty(),
-                [_, ref tail @ ..] => {
-                    let hopeless = many
-                        && !sequences
-                            .get_or_insert_with(|| Sequences::of(path))
-                            .may_match(tail);
-                    !hopeless && tail_matches(tail, rest, anchored)
-                }
-            };
-            if matches {
-                return Some((index, rule));
+            let hopeless = known.is_some_and(|known| !known.may_hold(rule.probe));
+            if !hopeless && self.rest_matches(index, head, &path[head..]) {
+                return Some((index, *rule));
             }
         }
         None
+    }
+
+    /// Whether a rule matches behind its head.
+    fn rest_matches(&self, rule: usize, head: usize, rest: &[u8]) -> bool {
+        let anchored = self.rules[rule].meta & ANCHORED != 0;
+        match &self.text(rule)[head..] {
+            [] => !anchored || rest.is_empty(),
+            [_, tail @ ..] => tail_matches(tail, rest, anchored),
+        }
     }
 }
 
@@ -233,178 +243,21 @@ impl Sequences {
 
     fn of(path: &[u8]) -> Self {
         let mut bits = [0; Self::WORDS];
-        for window in path.windows(4).filter_map(|window| window.first_chunk::<4>()) {
-            let (word, bit) = Self::place(*window);
+        for octets in path.windows(4).filter_map(|window| window.first_chunk()) {
+            let (word, bit) = Self::place(u32::from_le_bytes(*octets));
             bits[word] |= bit;
         }
         Sequences(bits)
     }
 
-    fn place(sequence: [u8; 4]) -> (usize, u64) {
-        let hash = u32::from_le_bytes(sequence).wrapping_mul(0x9E37_79B1);
+    fn place(sequence: u32) -> (usize, u64) {
+        let hash = sequence.wrapping_mul(0x9E37_79B1);
         ((hash >> 26) as usize % Self::WORDS, 1 << (hash >> 20 & 63))
     }
 
-    /// Whether the first and the last four octets of a rule's tail occur, where they are literal.
-    fn may_match(&self, tail: &[u8]) -> bool {
-        let ends = [tail.first_chunk::<4>(), tail.last_chunk::<4>()];
-        ends.into_iter()
-            .flatten()
-            .filter(|sequence| !sequence.contains(&WILD))
-            .all(|sequence| {
-                let (word, bit) = Self::place(*sequence);
-                self.0[word] & bit != 0
-            })
-    }
-}
-
-/// A rule while the file is being read.
-#[derive(Debug, Clone, Copy)]
-struct Draft {
-    start: u32,
-    length: u32,
-    head: u32,
-    octets: u32,
-    meta: u32,
-}
-
-/// Gathers rules in the order of the file.
-#[derive(Debug, Default)]
-pub(super) struct RuleListBuilder {
-    text: Vec<u8>,
-    drafts: Vec<Draft>,
-}
-
-impl RuleListBuilder {
-    /// Forgets all rules.
-    pub(super) fn clear(&mut self) {
-        self.text.clear();
-        self.drafts.clear();
-    }
-
-    /// Adds a rule; one that is no path pattern (empty, or without a `/` or `*`
-    /// in front) can match no path and is left out, which `false` tells.
-    pub(super) fn push(&mut self, value: &[u8], allow: bool, line: u32) -> bool {
-        if !matches!(value.first(), Some(b'/' | b'*')) {
-            return false;
-        }
-        let start = self.text.len();
-        let mut octets_counted = 0;
-        let mut meta = (line & LINE) | if allow { ALLOW } else { 0 };
-        let mut rest = octets(value).peekable();
-        while let Some(octet) = rest.next() {
-            match (octet.form, octet.value) {
-                (Form::Plain, b'*') if self.text[start..].last() == Some(&WILD) => {}
-                (Form::Plain, b'*') => self.text.push(WILD),
-                (Form::Plain, b'$') if rest.peek().is_none() => meta |= ANCHORED | ENDS_IN_DOLLAR,
-                _ => write(octet, |octet| self.text.push(octet)),
-            }
-            let escaped = octet.form == Form::Encoded
-                || octet.form == Form::Decoded && matches!(octet.value, b'*' | b'$');
-            octets_counted += if escaped { 3 } else { 1 };
-        }
-        if self.text[start..].last() == Some(&WILD) {
-            self.text.pop();
-            meta = meta & !ANCHORED | ENDS_IN_STAR;
-        }
-        let text = &self.text[start..];
-        self.drafts.push(Draft {
-            start: start as u32,
-            length: text.len() as u32,
-            head: memchr(WILD, text).unwrap_or(text.len()) as u32,
-            octets: octets_counted,
-            meta,
-        });
-        true
-    }
-
-    fn text(&self, draft: &Draft) -> &[u8] {
-        &self.text[draft.start as usize..(draft.start + draft.length) as usize]
-    }
-
-    fn head(&self, draft: &Draft) -> &[u8] {
-        &self.text[draft.start as usize..(draft.start + draft.head) as usize]
-    }
-
-    /// Sorts and packs what was gathered.
-    pub(super) fn finish(mut self) -> RuleList {
-        let mut drafts = std::mem::take(&mut self.drafts);
-        drafts.sort_unstable_by(|a, b| {
-            let order = |draft: &Draft| {
-                (
-                    Reverse(draft.octets),
-                    Reverse(draft.meta & ALLOW),
-                    draft.meta & ANCHORED,
-                )
-            };
-            let heads = self.head(a).cmp(self.head(b));
-            let ranks = heads.then_with(|| order(a).cmp(&order(b)));
-            let texts = ranks.then_with(|| self.text(a).cmp(self.text(b)));
-            texts.then_with(|| (a.meta & LINE).cmp(&(b.meta & LINE)))
-        });
-        self.leave_out_idle(&mut drafts);
-        let nodes = self.nodes(&drafts);
-        let mut text = Vec::with_capacity(drafts.iter().map(|draft| draft.length as usize).sum());
-        let mut rules = Vec::with_capacity(drafts.len());
-        for draft in &drafts {
-            rules.push(Rule {
-                start: text.len() as u32,
-                octets: draft.octets,
-                meta: draft.meta,
-            });
-            text.extend_from_slice(self.text(draft));
-        }
-        RuleList {
-            text: text.into(),
-            rules: rules.into(),
-            nodes: nodes.into(),
-        }
-    }
-
-    /// Leaves out sorted rules that can never decide: repeated ones, and those
-    /// behind a rule that matches whatever begins with their common head.
-    fn leave_out_idle(&self, drafts: &mut Vec<Draft>) {
-        let mut last: Option<Draft> = None;
-        drafts.retain(|draft| {
-            let idle = last.is_some_and(|last| {
-                let covers_all = last.length == last.head && last.meta & ANCHORED == 0;
-                let same_anchor = (last.meta ^ draft.meta) & ANCHORED == 0;
-                covers_all && self.head(&last) == self.head(draft)
-                    || same_anchor && self.text(&last) == self.text(draft)
-            });
-            if !idle {
-                last = Some(*draft);
-            }
-            !idle
-        });
-    }
-
-    /// The nodes of the sorted rules; one pass, with the open prefixes on a stack.
-    fn nodes(&self, drafts: &[Draft]) -> Vec<Node> {
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut open: Vec<u32> = Vec::new();
-        for (first, draft) in drafts.iter().enumerate() {
-            let head = self.head(draft);
-            let head_of = |node: u32| self.head(&drafts[nodes[node as usize].first as usize]);
-            if nodes
-                .len()
-                .checked_sub(1)
-                .is_some_and(|last| head_of(last as u32) == head)
-            {
-                continue;
-            }
-            while open.last().is_some_and(|node| !head.starts_with(head_of(*node))) {
-                open.pop();
-            }
-            let parent = open.last().copied().unwrap_or(NONE);
-            open.push(nodes.len() as u32);
-            nodes.push(Node {
-                first: first as u32,
-                head: draft.head,
-                parent,
-            });
-        }
-        nodes.shrink_to_fit();
-        nodes
+    /// Whether the path may hold what the probe demands.
+    fn may_hold(&self, probe: u32) -> bool {
+        let (word, bit) = Self::place(probe);
+        self.0[word] & bit != 0 || probe == 0
     }
 }
