@@ -140,9 +140,16 @@ impl PageReader {
         if let Stage::Decoding(decoder) = &mut self.stage {
             decode(decoder, b"", true, &mut self.tokenizer, &mut self.collector);
         }
+        self.tokenizer.finish(&mut self.collector);
         let is_html = !matches!(self.stage, Stage::Other);
         self.stage = Stage::Other;
         self.extracted(is_html)
+    }
+
+    /// How often the tokenizer had to guess.
+    #[cfg(test)]
+    pub(super) fn guesses(&self) -> u32 {
+        self.tokenizer.guesses()
     }
 
     fn extracted(&mut self, is_html: bool) -> Extracted {

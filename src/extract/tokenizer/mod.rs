@@ -132,6 +132,13 @@ impl Tokenizer {
         }
     }
 
+    /// The document has ended. A tag that has not is dropped.
+    pub(super) fn finish<S: TagSink>(&mut self, sink: &mut S) {
+        if let State::Raw(state) = self.state {
+            self.finish_raw(state, sink);
+        }
+    }
+
     fn data(&mut self, bytes: &[u8], at: usize) -> usize {
         match memchr(b'<', &bytes[at..]) {
             Some(offset) => {

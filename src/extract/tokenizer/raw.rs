@@ -163,10 +163,24 @@ impl Tokenizer {
             self.state = State::Tag(TagState::BeforeAttributeName);
             return at;
         }
-        let letters = self.raw.letters;
-        self.report_raw(b"</", sink);
-        self.report_raw(&letters[..matched.min(letters.len())], sink);
+        self.report_failed_end(sink);
         self.raw_go(RawState::Text, at)
+    }
+
+    /// What looked like the beginning of an end tag is text.
+    fn report_failed_end<S: TagSink>(&self, sink: &mut S) {
+        let letters = &self.raw.letters[..usize::from(self.raw.matched).min(self.raw.letters.len())];
+        self.report_raw(b"</", sink);
+        self.report_raw(letters, sink);
+    }
+
+    /// The document ends in this state: what waited to become an end tag is text after all.
+    pub(super) fn finish_raw<S: TagSink>(&self, state: RawState, sink: &mut S) {
+        match state {
+            RawState::Less => self.report_raw(b"<", sink),
+            RawState::EndName => self.report_failed_end(sink),
+            _ => {}
+        }
     }
 
     fn raw_double(&mut self, byte: u8, at: usize, then: Escape) -> usize {

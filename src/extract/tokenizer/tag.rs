@@ -72,7 +72,8 @@ impl Tokenizer {
 
     /// At the byte that ended a name: most tags that do not matter are passed over from here in one go.
     fn after_name<S: TagSink>(&mut self, bytes: &[u8], at: usize, sink: &mut S) -> usize {
-        let slash_matters = self.xhtml || self.foreign.is_open();
+        let slash_matters =
+            self.xhtml || self.foreign.is_open() || matches!(self.tag.element, Element::Svg | Element::Math);
         if self.tag.wanted.is_empty()
             && !slash_matters
             && let Some(length) = end_of_tag(&bytes[at..])
