@@ -40,14 +40,19 @@ pub(super) fn of_meta(
         return of_meta_label(label);
     }
     let is_pragma = http_equiv?.eq_ignore_ascii_case(b"content-type");
-    content.filter(|_| is_pragma).and_then(label_in_content).and_then(of_meta_label)
+    content
+        .filter(|_| is_pragma)
+        .and_then(label_in_content)
+        .and_then(of_meta_label)
 }
 
 /// The label behind `charset=` in a `content` attribute.
 fn label_in_content(content: &[u8]) -> Option<&[u8]> {
     let mut rest = content;
     loop {
-        let at = rest.windows(7).position(|window| window.eq_ignore_ascii_case(b"charset"))?;
+        let at = rest
+            .windows(7)
+            .position(|window| window.eq_ignore_ascii_case(b"charset"))?;
         rest = rest[at + 7..].trim_ascii_start();
         if let Some(value) = rest.strip_prefix(b"=") {
             return value_of_label(value.trim_ascii_start());
@@ -56,16 +61,15 @@ fn label_in_content(content: &[u8]) -> Option<&[u8]> {
 }
 
 fn value_of_label(value: &[u8]) -> Option<&[u8]> {
-    match value.first()? {
-        quote @ (b'"' | b'\'') => {
-            let quoted = &value[1..];
-            memchr(*quote, quoted).map(|end| &quoted[..end])
-        }
-        _ => {
-            let end = value.iter().position(|&byte| byte == b';' || byte.is_ascii_whitespace());
-            Some(&value[..end.unwrap_or(value.len())])
-        }
+    let quote = *value.first()?;
+    if matches!(quote, b'"' | b'\'') {
+        let quoted = &value[1..];
+        return memchr(quote, quoted).map(|end| &quoted[..end]);
     }
+    let end = value
+        .iter()
+        .position(|&byte| byte == b';' || byte.is_ascii_whitespace());
+    Some(&value[..end.unwrap_or(value.len())])
 }
 
 /// Searches the first bytes of a page for a declaration ("prescan a byte stream").
@@ -77,7 +81,8 @@ pub(super) fn prescan(first_bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes.starts_with(b"\0<\0?\0x") {
         return Some(UTF_16BE);
     }
-    Scanner { bytes, at: 0 }.find_meta().or_else(|| of_xml_declaration(bytes))
+    let meta = Scanner { bytes, at: 0 }.find_meta();
+    meta.ok().or_else(|| of_xml_declaration(bytes))
 }
 
 /// The encoding of an XML declaration at the very start.
@@ -94,100 +99,126 @@ fn of_xml_declaration(bytes: &[u8]) -> Option<&'static Encoding> {
     of_meta_label(label)
 }
 
-/// The prescan's position in the bytes. Every method returns none where the bytes end.
+/// The bytes ended before an answer.
+struct OutOfBytes;
+
+/// An attribute as written.
+type NameAndValue<'a> = (&'a [u8], &'a [u8]);
+
+/// The prescan's position in the bytes.
 struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Scanner<'a> {
-    fn find_meta(mut self) -> Option<&'static Encoding> {
+    fn find_meta(mut self) -> Result<&'static Encoding, OutOfBytes> {
         loop {
-            self.at += memchr(b'<', self.bytes.get(self.at..)?)?;
-            let rest = &self.bytes[self.at..];
+            self.advance(|rest| memchr(b'<', rest))?;
+            let rest = self.rest();
             if rest.starts_with(b"<!--") {
                 // the dashes of the beginning may be those of the end
-                self.at += 2 + memmem::find(&rest[2..], b"-->")? + 3;
+                self.advance(|rest| memmem::find(&rest[2..], b"-->").map(|at| at + 5))?;
             } else if is_meta(rest) {
                 self.at += 5;
                 if let Some(encoding) = self.meta()? {
-                    return Some(encoding);
+                    return Ok(encoding);
                 }
-            } else if rest.strip_prefix(b"</").or(rest.strip_prefix(b"<"))?.first()?.is_ascii_alphabetic() {
-                self.at += rest.iter().position(|&byte| byte == b'>' || byte.is_ascii_whitespace())?;
+            } else if is_tag(rest) {
+                self.advance(|rest| {
+                    rest.iter()
+                        .position(|&byte| byte == b'>' || byte.is_ascii_whitespace())
+                })?;
                 while self.attribute()?.is_some() {}
-                self.at += 1;
-            } else if matches!(rest.get(1)?, b'!' | b'/' | b'?') {
-                self.at += memchr(b'>', rest)? + 1;
+            } else if matches!(rest.get(1), Some(b'!' | b'/' | b'?')) {
+                self.advance(|rest| memchr(b'>', rest))?;
             } else {
                 self.at += 1;
             }
         }
     }
 
-    /// The attributes of a `meta`, and what they declare.
-    fn meta(&mut self) -> Option<Option<&'static Encoding>> {
-        let mut found: [Option<Vec<u8>>; 3] = [None, None, None];
+    fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// Moves by as many bytes as `distance` finds, and returns those.
+    fn advance(&mut self, distance: impl Fn(&[u8]) -> Option<usize>) -> Result<&'a [u8], OutOfBytes> {
+        let rest = self.rest();
+        let length = distance(rest).ok_or(OutOfBytes)?;
+        self.at += length;
+        rest.get(..length).ok_or(OutOfBytes)
+    }
+
+    /// Moves to the next byte that is no white space, and returns it.
+    fn next_byte(&mut self) -> Result<u8, OutOfBytes> {
+        self.advance(|rest| rest.iter().position(|byte| !byte.is_ascii_whitespace()))?;
+        self.rest().first().copied().ok_or(OutOfBytes)
+    }
+
+    /// What a `meta` declares by its attributes; of two with one name the first counts.
+    fn meta(&mut self) -> Result<Option<&'static Encoding>, OutOfBytes> {
+        let mut found: [Option<&[u8]>; 3] = [None; 3];
         while let Some((name, value)) = self.attribute()? {
-            let place = match name.to_ascii_lowercase().as_slice() {
-                b"charset" => 0,
-                b"http-equiv" => 1,
-                b"content" => 2,
-                _ => continue,
-            };
-            found[place].get_or_insert_with(|| value.to_vec());
+            let names = ["charset", "http-equiv", "content"];
+            if let Some(place) = names
+                .iter()
+                .position(|one| name.eq_ignore_ascii_case(one.as_bytes()))
+            {
+                found[place].get_or_insert(value);
+            }
         }
-        let [charset, http_equiv, content] = &found;
-        Some(of_meta(charset.as_deref(), http_equiv.as_deref(), content.as_deref()))
+        Ok(of_meta(found[0], found[1], found[2]))
     }
 
-    fn skip_spaces(&mut self) -> Option<u8> {
-        while self.bytes.get(self.at)?.is_ascii_whitespace() {
+    /// The next attribute of a tag, none at its `>`.
+    fn attribute(&mut self) -> Result<Option<NameAndValue<'a>>, OutOfBytes> {
+        while self.next_byte()? == b'/' {
             self.at += 1;
         }
-        self.bytes.get(self.at).copied()
-    }
-
-    /// The next attribute of a tag, or none (inside) at its `>`.
-    fn attribute(&mut self) -> Option<Option<(&'a [u8], &'a [u8])>> {
-        while matches!(self.skip_spaces()?, b'/') {
-            self.at += 1;
+        if self.next_byte()? == b'>' {
+            return Ok(None);
         }
-        if self.bytes[self.at] == b'>' {
-            return Some(None);
-        }
-        let rest = &self.bytes[self.at..];
         let ends = |(index, &byte): (usize, &u8)| {
             byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>') || (byte == b'=' && index > 0)
         };
-        let length = rest.iter().enumerate().position(ends)?;
-        let name = &rest[..length];
-        self.at += length;
-        if self.skip_spaces()? != b'=' {
-            return Some(Some((name, &[])));
+        let name = self.advance(|rest| rest.iter().enumerate().position(ends))?;
+        if self.next_byte()? != b'=' {
+            return Ok(Some((name, &[])));
         }
         self.at += 1;
-        Some(Some((name, self.value()?)))
+        Ok(Some((name, self.value()?)))
     }
 
-    fn value(&mut self) -> Option<&'a [u8]> {
-        let first = self.skip_spaces()?;
+    fn value(&mut self) -> Result<&'a [u8], OutOfBytes> {
+        let first = self.next_byte()?;
         if matches!(first, b'"' | b'\'') {
             self.at += 1;
-            let rest = &self.bytes[self.at..];
-            let length = memchr(first, rest)?;
-            self.at += length + 1;
-            return Some(&rest[..length]);
+            let value = self.advance(|rest| memchr(first, rest))?;
+            self.at += 1;
+            return Ok(value);
         }
-        let rest = &self.bytes[self.at..];
-        let length = rest.iter().position(|&byte| byte == b'>' || byte.is_ascii_whitespace())?;
-        self.at += length;
-        Some(&rest[..length])
+        self.advance(|rest| {
+            rest.iter()
+                .position(|&byte| byte == b'>' || byte.is_ascii_whitespace())
+        })
     }
+}
+
+/// Whether these bytes begin a start or an end tag.
+fn is_tag(rest: &[u8]) -> bool {
+    let name = rest
+        .strip_prefix(b"</")
+        .or(rest.strip_prefix(b"<"))
+        .unwrap_or_default();
+    name.first().is_some_and(u8::is_ascii_alphabetic)
 }
 
 /// Whether these bytes begin a `meta` tag.
 fn is_meta(rest: &[u8]) -> bool {
-    rest.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"<meta"))
-        && rest.get(5).is_some_and(|&byte| byte == b'/' || byte.is_ascii_whitespace())
+    rest.get(..5)
+        .is_some_and(|start| start.eq_ignore_ascii_case(b"<meta"))
+        && rest
+            .get(5)
+            .is_some_and(|&byte| byte == b'/' || byte.is_ascii_whitespace())
 }

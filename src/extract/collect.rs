@@ -95,7 +95,9 @@ impl Collector {
     }
 
     fn link(&mut self, attributes: &Attributes) {
-        let Some(rel) = value(attributes, Attribute::Rel) else { return };
+        let Some(rel) = value(attributes, Attribute::Rel) else {
+            return;
+        };
         if self.canonical.is_none() && has_token(rel.as_bytes(), b"canonical") {
             self.canonical = value(attributes, Attribute::Href);
         }
@@ -199,8 +201,11 @@ impl TagSink for CharsetProbe {
     fn start_tag(&mut self, element: Element, attributes: &Attributes) {
         if element == Element::Meta && self.charset.is_none() {
             let get = |attribute| attributes.get(attribute);
-            self.charset =
-                charset::of_meta(get(Attribute::Charset), get(Attribute::HttpEquiv), get(Attribute::Content));
+            self.charset = charset::of_meta(
+                get(Attribute::Charset),
+                get(Attribute::HttpEquiv),
+                get(Attribute::Content),
+            );
         }
     }
 

@@ -23,7 +23,10 @@ pub struct ExtractLimits {
 impl Default for ExtractLimits {
     /// 100,000 links, 8 MiB of text.
     fn default() -> ExtractLimits {
-        ExtractLimits { max_links: 100_000, max_link_bytes: 8 << 20 }
+        ExtractLimits {
+            max_links: 100_000,
+            max_link_bytes: 8 << 20,
+        }
     }
 }
 
@@ -68,7 +71,10 @@ impl Links {
     pub(super) fn reset(&mut self, limits: ExtractLimits, keep_fragments: bool) {
         // places in the text are 32 bits wide
         let max_link_bytes = limits.max_link_bytes.min(1 << 30);
-        self.limits = ExtractLimits { max_link_bytes, ..limits };
+        self.limits = ExtractLimits {
+            max_link_bytes,
+            ..limits
+        };
         self.keep_fragments = keep_fragments;
         self.references.clear();
         self.text.clear();
@@ -109,7 +115,13 @@ impl Links {
             self.text.truncate(start + length);
         }
         let length = self.text.len() - start;
-        let one = Reference { start: start as u32, length: length as u32, repeats: 0, via, nofollow };
+        let one = Reference {
+            start: start as u32,
+            length: length as u32,
+            repeats: 0,
+            via,
+            nofollow,
+        };
         let hash = self.hash(one);
         match self.find(one, hash) {
             Ok(equal) => {
@@ -126,7 +138,10 @@ impl Links {
             Err(place) => {
                 self.references.push(one);
                 if let Some(place) = place.and_then(|place| self.table.get_mut(place)) {
-                    *place = Slot { hash: hash as u32, link: self.references.len() as u32 };
+                    *place = Slot {
+                        hash: hash as u32,
+                        link: self.references.len() as u32,
+                    };
                 }
                 self.grow();
             }
@@ -149,11 +164,15 @@ impl Links {
 
     /// The number of an equal link, or the free place where this one belongs (none where all near are taken).
     fn find(&self, one: Reference, hash: u64) -> Result<usize, Option<usize>> {
-        let Some(mask) = self.table.len().checked_sub(1) else { return Err(None) };
+        let Some(mask) = self.table.len().checked_sub(1) else {
+            return Err(None);
+        };
         for probe in 0..MAX_PROBES {
             let place = ((hash >> 32) as usize + probe) & mask;
             let slot = self.table[place];
-            let Some(number) = slot.link.checked_sub(1) else { return Err(Some(place)) };
+            let Some(number) = slot.link.checked_sub(1) else {
+                return Err(Some(place));
+            };
             let number = number as usize;
             if slot.hash == hash as u32 && self.are_equal(self.references[number], one) {
                 return Ok(number);
@@ -178,7 +197,10 @@ impl Links {
             let one = self.references[number];
             let hash = self.hash(one);
             if let Err(Some(place)) = self.find(one, hash) {
-                self.table[place] = Slot { hash: hash as u32, link: number as u32 + 1 };
+                self.table[place] = Slot {
+                    hash: hash as u32,
+                    link: number as u32 + 1,
+                };
             }
         }
     }

@@ -29,8 +29,14 @@ pub fn read(context: &PageContext<'_>, body: &[u8], encoding: &'static Encoding)
 
 /// The document's tree, as a browser without scripting builds it.
 fn parse(text: &str) -> Html {
-    let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-    let options = ParseOpts { tree_builder, ..ParseOpts::default() };
+    let tree_builder = TreeBuilderOpts {
+        scripting_enabled: false,
+        ..TreeBuilderOpts::default()
+    };
+    let options = ParseOpts {
+        tree_builder,
+        ..ParseOpts::default()
+    };
     parse_document(HtmlTreeSink::new(Html::new_document()), options).one(text)
 }
 
@@ -62,23 +68,36 @@ impl<'a> Page<'a> {
             links_dropped: 0,
             repeated_references: 0,
         };
-        Page { agent: context.robots_agent, directives, links, extracted }
+        Page {
+            agent: context.robots_agent,
+            directives,
+            links,
+            extracted,
+        }
     }
 
     /// Every element that is part of the document, in the order in which they were made.
     fn read(&mut self, html: &Html) {
         for node in html.tree.nodes() {
-            let Node::Element(element) = node.value() else { continue };
+            let Node::Element(element) = node.value() else {
+                continue;
+            };
             if !matters(element) {
                 continue;
             }
             let is_part = node.ancestors().all(|one| !matches!(one.value(), Node::Fragment))
-                && node.ancestors().last().is_some_and(|one| matches!(one.value(), Node::Document));
+                && node
+                    .ancestors()
+                    .last()
+                    .is_some_and(|one| matches!(one.value(), Node::Document));
             if !is_part {
                 continue;
             }
             if element.name() == "title" && self.extracted.title.is_none() {
-                let text: String = node.children().filter_map(|child| Some(&**child.value().as_text()?)).collect();
+                let text: String = node
+                    .children()
+                    .filter_map(|child| Some(&**child.value().as_text()?))
+                    .collect();
                 self.extracted.title = Some(text);
             }
             self.element(element);
@@ -91,7 +110,10 @@ impl<'a> Page<'a> {
         let nofollow = has_token(rel.as_bytes(), b"nofollow");
         match element.name() {
             "a" | "area" => {
-                let linked = element.attrs.iter().find(|(name, _)| name.ns == ns!(xlink) && &*name.local == "href");
+                let linked = element
+                    .attrs
+                    .iter()
+                    .find(|(name, _)| name.ns == ns!(xlink) && &*name.local == "href");
                 let fallback = linked.filter(|_| is_svg).map(|(_, value)| &**value);
                 self.link(element.attr("href").or(fallback), Via::Link, nofollow);
             }
@@ -113,8 +135,13 @@ impl<'a> Page<'a> {
     }
 
     fn meta(&mut self, element: &Element) {
-        let Some(content) = element.attr("content") else { return };
-        if element.attr("http-equiv").is_some_and(|pragma| pragma.eq_ignore_ascii_case("refresh")) {
+        let Some(content) = element.attr("content") else {
+            return;
+        };
+        if element
+            .attr("http-equiv")
+            .is_some_and(|pragma| pragma.eq_ignore_ascii_case("refresh"))
+        {
             self.link(refresh::target(content), Via::Refresh, false);
         }
         if let Some(name) = element.attr("name") {
@@ -146,6 +173,10 @@ impl<'a> Page<'a> {
 fn matters(element: &Element) -> bool {
     let name = element.name();
     let is_html = element.name.ns == ns!(html);
-    (is_html && matches!(name, "a" | "area" | "frame" | "iframe" | "base" | "link" | "meta" | "title"))
+    (is_html
+        && matches!(
+            name,
+            "a" | "area" | "frame" | "iframe" | "base" | "link" | "meta" | "title"
+        ))
         || (element.name.ns == ns!(svg) && name == "a")
 }

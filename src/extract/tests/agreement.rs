@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 const PAGES: usize = 300;
 
 fn collect_pages(directory: &Path, pages: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return;
+    };
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.is_dir() {
             collect_pages(&path, pages);
@@ -38,7 +40,12 @@ fn both_readers_agree(package: &str, directory: &str) {
             let page = read(&context(Some(content_type)), &body);
             let reference = reference::read(&context(Some(content_type)), &body, page.encoding);
             assert_eq!(comparable(&page), comparable(&reference), "{}", path.display());
-            assert_eq!(read_in_pieces(&context(Some(content_type)), &body, 1000), page, "{}", path.display());
+            assert_eq!(
+                read_in_pieces(&context(Some(content_type)), &body, 1000),
+                page,
+                "{}",
+                path.display()
+            );
         }
     }
 }

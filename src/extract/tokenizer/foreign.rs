@@ -97,7 +97,10 @@ impl ForeignContent {
     /// What a start tag of this name is here; one that ends foreign content does so.
     pub(super) fn element_of(&mut self, name: &NameBuffer) -> Element {
         let name = name.known();
-        self.tag_is_foreign = self.open.last().is_some_and(|inner| inner.kind.takes_foreign(name));
+        self.tag_is_foreign = self
+            .open
+            .last()
+            .is_some_and(|inner| inner.kind.takes_foreign(name));
         if self.tag_is_foreign && breaks_out(name) {
             self.leave();
         }
@@ -115,7 +118,11 @@ impl ForeignContent {
     /// Closes foreign elements up to the next HTML around or inside them.
     fn leave(&mut self) {
         self.tag_is_foreign = false;
-        while self.open.last().is_some_and(|inner| !inner.kind.is_html() && !inner.kind.is_integration()) {
+        while self
+            .open
+            .last()
+            .is_some_and(|inner| !inner.kind.is_html() && !inner.kind.is_integration())
+        {
             self.open.pop();
         }
     }
@@ -161,12 +168,22 @@ impl ForeignContent {
             return;
         }
         self.guesses += 1;
-        self.push(name, if element == Element::Template { Kind::Template } else { Kind::Html });
+        self.push(
+            name,
+            if element == Element::Template {
+                Kind::Template
+            } else {
+                Kind::Html
+            },
+        );
     }
 
     fn push(&mut self, name: &NameBuffer, kind: Kind) {
         if self.open.len() < MAX_DEPTH {
-            self.open.push(Open { name: name.identity(), kind });
+            self.open.push(Open {
+                name: name.identity(),
+                kind,
+            });
         } else {
             self.guesses += 1;
             self.open.clear();
@@ -195,7 +212,10 @@ impl ForeignContent {
     /// The innermost element of this name with only foreign ones above it.
     fn foreign_match(&self, identity: u64) -> Option<usize> {
         let foreign = self.open.iter().rev().take_while(|one| !one.kind.is_html());
-        foreign.zip((0..self.open.len()).rev()).find(|(one, _)| one.name == identity).map(|(_, depth)| depth)
+        foreign
+            .zip((0..self.open.len()).rev())
+            .find(|(one, _)| one.name == identity)
+            .map(|(_, depth)| depth)
     }
 
     fn close_template(&mut self, in_template: bool) {
@@ -233,7 +253,11 @@ fn foreign_kind(name: &[u8], namespace: Kind, attributes: &Attributes) -> Kind {
             let encoding = attributes.get(Attribute::Encoding).unwrap_or_default();
             let is_html = encoding.eq_ignore_ascii_case(b"text/html")
                 || encoding.eq_ignore_ascii_case(b"application/xhtml+xml");
-            if is_html { Kind::AnnotationHtml } else { Kind::Annotation }
+            if is_html {
+                Kind::AnnotationHtml
+            } else {
+                Kind::Annotation
+            }
         }
         (namespace, _) => namespace,
     }
@@ -243,11 +267,49 @@ fn foreign_kind(name: &[u8], namespace: Kind, attributes: &Attributes) -> Kind {
 fn breaks_out(name: &[u8]) -> bool {
     matches!(
         name,
-        b"b" | b"big" | b"blockquote" | b"body" | b"br" | b"center" | b"code" | b"dd" | b"div" | b"dl" | b"dt"
-            | b"em" | b"embed" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"head" | b"hr" | b"i"
-            | b"img" | b"li" | b"listing" | b"menu" | b"meta" | b"nobr" | b"ol" | b"p" | b"pre" | b"ruby"
-            | b"s" | b"small" | b"span" | b"strong" | b"strike" | b"sub" | b"sup" | b"table" | b"tt" | b"u"
-            | b"ul" | b"var"
+        b"b" | b"big"
+            | b"blockquote"
+            | b"body"
+            | b"br"
+            | b"center"
+            | b"code"
+            | b"dd"
+            | b"div"
+            | b"dl"
+            | b"dt"
+            | b"em"
+            | b"embed"
+            | b"h1"
+            | b"h2"
+            | b"h3"
+            | b"h4"
+            | b"h5"
+            | b"h6"
+            | b"head"
+            | b"hr"
+            | b"i"
+            | b"img"
+            | b"li"
+            | b"listing"
+            | b"menu"
+            | b"meta"
+            | b"nobr"
+            | b"ol"
+            | b"p"
+            | b"pre"
+            | b"ruby"
+            | b"s"
+            | b"small"
+            | b"span"
+            | b"strong"
+            | b"strike"
+            | b"sub"
+            | b"sup"
+            | b"table"
+            | b"tt"
+            | b"u"
+            | b"ul"
+            | b"var"
     )
 }
 
@@ -255,7 +317,24 @@ fn breaks_out(name: &[u8]) -> bool {
 fn is_void(name: &[u8]) -> bool {
     matches!(
         name,
-        b"area" | b"base" | b"basefont" | b"bgsound" | b"br" | b"col" | b"embed" | b"frame" | b"hr" | b"image"
-            | b"img" | b"input" | b"keygen" | b"link" | b"meta" | b"param" | b"source" | b"track" | b"wbr"
+        b"area"
+            | b"base"
+            | b"basefont"
+            | b"bgsound"
+            | b"br"
+            | b"col"
+            | b"embed"
+            | b"frame"
+            | b"hr"
+            | b"image"
+            | b"img"
+            | b"input"
+            | b"keygen"
+            | b"link"
+            | b"meta"
+            | b"param"
+            | b"source"
+            | b"track"
+            | b"wbr"
     )
 }

@@ -91,7 +91,9 @@ fn after(state: MarkupState, byte: u8) -> State {
         CommentStartDash,
     };
     State::Markup(match (state, byte) {
-        (CommentStart | CommentStartDash | CommentEnd | CommentEndBang | CdataEnd, b'>') => return State::Data,
+        (CommentStart | CommentStartDash | CommentEnd | CommentEndBang | CdataEnd, b'>') => {
+            return State::Data;
+        }
         (CommentStart, b'-') => CommentStartDash,
         (CommentStartDash | CommentEndDash | CommentEnd, b'-') => CommentEnd,
         (CommentEndBang, b'-') => CommentEndDash,

@@ -107,7 +107,11 @@ impl Tokenizer {
         let attributes = std::mem::take(&mut self.attributes);
         let mut foreign = std::mem::take(&mut self.foreign);
         foreign.reset();
-        *self = Tokenizer { attributes, foreign, ..Tokenizer::new(xhtml) };
+        *self = Tokenizer {
+            attributes,
+            foreign,
+            ..Tokenizer::new(xhtml)
+        };
     }
 
     /// How often it had to guess what tree construction would do with foreign content.
@@ -189,7 +193,8 @@ impl Tokenizer {
         let closed = self.tag.self_closing && self.xhtml;
         if self.foreign.is_open() || matches!(element, Element::Svg | Element::Math) {
             let closed = self.tag.self_closing && (self.xhtml || self.foreign.takes_self_closing(element));
-            self.foreign.open_element(&self.tag.name, element, &self.attributes, closed);
+            self.foreign
+                .open_element(&self.tag.name, element, &self.attributes, closed);
         }
         if element == Element::Template {
             self.templates = self.templates.saturating_add(u32::from(!closed));
@@ -213,7 +218,8 @@ impl Tokenizer {
         let element = self.tag.element;
         let mut closes_template = element == Element::Template;
         if self.foreign.is_open() {
-            closes_template = self.foreign.close_element(&self.tag.name, self.templates > 0) && closes_template;
+            closes_template =
+                self.foreign.close_element(&self.tag.name, self.templates > 0) && closes_template;
         }
         if closes_template {
             self.templates = self.templates.saturating_sub(1);

@@ -17,7 +17,10 @@ pub(super) struct NameBuffer {
 
 impl NameBuffer {
     pub(super) const fn new() -> NameBuffer {
-        NameBuffer { bytes: [0; CAPACITY], length: 0 }
+        NameBuffer {
+            bytes: [0; CAPACITY],
+            length: 0,
+        }
     }
 
     pub(super) fn clear(&mut self) {
@@ -104,7 +107,9 @@ impl Element {
 
     /// The attributes worth keeping.
     pub(super) const fn attributes(self) -> AttributeSet {
-        use Attribute::{Charset, Content, Encoding, Href, HttpEquiv, Name, Presentation, Rel, Src, XlinkHref};
+        use Attribute::{
+            Charset, Content, Encoding, Href, HttpEquiv, Name, Presentation, Rel, Src, XlinkHref,
+        };
         match self {
             Element::Anchor | Element::Area | Element::Link => AttributeSet::of(&[Href, Rel]),
             Element::SvgAnchor => AttributeSet::of(&[Href, XlinkHref, Rel]),

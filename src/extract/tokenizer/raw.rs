@@ -70,12 +70,23 @@ impl RawContent {
 
     pub(super) fn begin(&mut self, name: NameBuffer, element: Element, counts: bool) {
         let reported = counts && element == Element::Title;
-        *self = RawContent { name, element, reported, ..RawContent::new() };
+        *self = RawContent {
+            name,
+            element,
+            reported,
+            ..RawContent::new()
+        };
     }
 }
 
 impl Tokenizer {
-    pub(super) fn raw<S: TagSink>(&mut self, state: RawState, bytes: &[u8], at: usize, sink: &mut S) -> usize {
+    pub(super) fn raw<S: TagSink>(
+        &mut self,
+        state: RawState,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut S,
+    ) -> usize {
         let byte = bytes[at];
         match state {
             RawState::Text => self.raw_text(bytes, at, sink),

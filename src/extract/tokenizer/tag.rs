@@ -32,7 +32,13 @@ impl Tokenizer {
         self.state = State::Tag(TagState::Name);
     }
 
-    pub(super) fn tag<S: TagSink>(&mut self, state: TagState, bytes: &[u8], at: usize, sink: &mut S) -> usize {
+    pub(super) fn tag<S: TagSink>(
+        &mut self,
+        state: TagState,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut S,
+    ) -> usize {
         match state {
             TagState::Name => self.tag_name(bytes, at, sink),
             TagState::BeforeAttributeName => self.before_attribute_name(bytes[at], at, sink),
@@ -66,7 +72,11 @@ impl Tokenizer {
         } else {
             Element::of_html(name.known())
         };
-        self.tag.wanted = if self.tag.is_end { AttributeSet::default() } else { self.tag.element.attributes() };
+        self.tag.wanted = if self.tag.is_end {
+            AttributeSet::default()
+        } else {
+            self.tag.element.attributes()
+        };
         self.attributes.clear();
     }
 
@@ -107,7 +117,8 @@ impl Tokenizer {
     fn attribute_name<S: TagSink>(&mut self, bytes: &[u8], at: usize, sink: &mut S) -> usize {
         for (offset, &byte) in bytes[at..].iter().enumerate() {
             if byte == b'=' || ends_name(byte) {
-                self.attributes.begin(self.attribute_name.known(), self.tag.wanted);
+                self.attributes
+                    .begin(self.attribute_name.known(), self.tag.wanted);
                 return self.after_attribute_name(byte, at + offset, sink);
             }
             self.attribute_name.push(byte);
@@ -188,7 +199,10 @@ impl Tokenizer {
 fn end_of_tag(rest: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
-        at += rest.get(at..)?.iter().position(|&byte| matches!(byte, b'=' | b'>'))?;
+        at += rest
+            .get(at..)?
+            .iter()
+            .position(|&byte| matches!(byte, b'=' | b'>'))?;
         if rest[at] == b'>' {
             return Some(at);
         }
@@ -200,7 +214,11 @@ fn end_of_tag(rest: &[u8]) -> Option<usize> {
         match *rest.get(at)? {
             quote @ (b'"' | b'\'') => at += memchr(quote, &rest[at + 1..])? + 2,
             byte if is_space(byte) => return None,
-            _ => at += rest[at..].iter().position(|&byte| byte == b'>' || is_space(byte))?,
+            _ => {
+                at += rest[at..]
+                    .iter()
+                    .position(|&byte| byte == b'>' || is_space(byte))?;
+            }
         }
     }
 }
