@@ -5,10 +5,9 @@
 //! installed, and two generated ones.
 
 use dragline::extract::{PageContext, PageReader, reference};
+use html5ever::TokenizerResult;
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{
-    BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts, TokenizerResult,
-};
+use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
