@@ -27,6 +27,21 @@ pub fn read(context: &PageContext<'_>, body: &[u8], encoding: &'static Encoding)
     page.finish()
 }
 
+/// The targets of `a` elements inside of `template`, which are no links of the page.
+///
+/// Where a `template` ends with an `object` or a table cell open in it, the standard makes
+/// a copy of an `a` outside; the streaming reader does not.
+pub fn inert_targets(text: &str) -> Vec<String> {
+    let html = parse(text);
+    let inert = html
+        .tree
+        .nodes()
+        .filter(|node| node.ancestors().any(|one| matches!(one.value(), Node::Fragment)));
+    inert
+        .filter_map(|node| node.value().as_element()?.attr("href").map(str::to_owned))
+        .collect()
+}
+
 /// The document's tree, as a browser without scripting builds it.
 fn parse(text: &str) -> Html {
     let tree_builder = TreeBuilderOpts {

@@ -156,13 +156,13 @@ fn piece() -> impl Strategy<Value = &'static str> {
 
 /// HTML alone.
 fn soup() -> impl Strategy<Value = String> {
-    prop::collection::vec(piece(), 0..24).prop_map(|pieces| pieces.concat())
+    prop::collection::vec(piece(), 0..40).prop_map(|pieces| pieces.concat())
 }
 
 /// HTML with SVG and MathML.
 fn foreign_soup() -> impl Strategy<Value = String> {
     let piece = prop_oneof![3 => piece(), 2 => prop::sample::select(FOREIGN)];
-    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
 /// Reads it; none where the reader had to guess about foreign content, which the module says when it does.
@@ -177,8 +177,21 @@ fn both_readers_agree(html: &str) -> Result<(), TestCaseError> {
     let Some(page) = read_surely(html) else {
         return Err(TestCaseError::reject("guessed"));
     };
-    let reference = reference::read(&utf8_html(), html.as_bytes(), encoding_rs::UTF_8);
-    prop_assert_eq!(comparable(&page), comparable(&reference));
+    agrees_with_reference(&comparable(&page), html)
+}
+
+/// Equality, but for copies that the standard makes of links inside a `template`.
+fn agrees_with_reference(ours: &Comparable<'_>, html: &str) -> Result<(), TestCaseError> {
+    let page = reference::read(&utf8_html(), html.as_bytes(), encoding_rs::UTF_8);
+    let mut reference = comparable(&page);
+    if html.contains("<template") {
+        let inert = reference::inert_targets(html);
+        let is_copy = |text: &str| inert.iter().any(|one| one.split('#').next() == Some(text));
+        reference
+            .links
+            .retain(|link| ours.links.contains(link) || !is_copy(link.0));
+    }
+    prop_assert_eq!(ours, &reference);
     Ok(())
 }
 
@@ -200,10 +213,9 @@ proptest! {
     fn both_readers_agree_but_for_frames(before in soup(), after in soup()) {
         let html = format!("{before}<frame src=/frame>{after}");
         let page = read(&utf8_html(), html.as_bytes());
-        let reference = reference::read(&utf8_html(), html.as_bytes(), encoding_rs::UTF_8);
         let mut ours = comparable(&page);
         ours.links.remove(&("/frame", "Frame".to_owned(), false));
-        prop_assert_eq!(ours, comparable(&reference));
+        agrees_with_reference(&ours, &html)?;
     }
 
     #[test]

@@ -143,14 +143,21 @@ impl Tokenizer {
         }
     }
 
-    fn data(&mut self, bytes: &[u8], at: usize) -> usize {
-        match memchr(b'<', &bytes[at..]) {
-            Some(offset) => {
+    fn data(&mut self, bytes: &[u8], mut at: usize) -> usize {
+        while let Some(offset) = memchr(b'<', &bytes[at..]) {
+            at += offset + 1;
+            let passed = if self.foreign.is_open() {
+                None
+            } else {
+                tag::plain_tag(&bytes[at..])
+            };
+            let Some(length) = passed else {
                 self.state = State::Open;
-                at + offset + 1
-            }
-            None => bytes.len(),
+                return at;
+            };
+            at += length;
         }
+        bytes.len()
     }
 
     fn open(&mut self, byte: u8, at: usize) -> usize {

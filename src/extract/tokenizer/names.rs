@@ -131,7 +131,43 @@ impl Element {
     }
 }
 
+/// Whether a name of HTML that begins with this letter and has this length may be one that matters.
+///
+/// It says so of a few others too, but is quick: [`Element::of_html`] decides.
+pub(super) const fn may_matter(first: u8, length: usize, is_end: bool) -> bool {
+    let lengths = match (first | 0x20, is_end) {
+        (b'a', false) => 1 << 1 | 1 << 4,
+        (b'b' | b'l' | b'm', false) => 1 << 4,
+        (b'f', false) => 1 << 5,
+        (b'i', false) => 1 << 6,
+        (b'n', false) => 1 << 7 | 1 << 8,
+        (b'p', false) => 1 << 9,
+        (b's', false) => 1 << 3 | 1 << 5 | 1 << 6,
+        (b't', _) => 1 << 5 | 1 << 8,
+        (b'x', false) => 1 << 3,
+        _ => 0,
+    };
+    length < 16 && lengths >> length & 1 == 1
+}
+
 /// White space inside tags; CR stands for the LF that the standard's preprocessing makes of it.
 pub(super) const fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | 0x0C | b'\r' | b' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters_may_matter() {
+        let names = "a area base frame iframe link math meta noembed noframes plaintext script style svg template \
+            textarea title xmp";
+        for name in names.split_whitespace().map(str::as_bytes) {
+            assert_ne!(Element::of_html(name), Element::Other);
+            assert!(may_matter(name[0], name.len(), false) && may_matter(name[0] & !0x20, name.len(), false));
+        }
+        assert!(may_matter(b't', 5, true) && may_matter(b'T', 8, true));
+        assert!(!may_matter(b'd', 3, false) && !may_matter(b's', 4, false) && !may_matter(b'a', 1, true));
+    }
 }

@@ -1,7 +1,7 @@
 //! The states inside a tag: name, attributes, end.
 
 use super::attributes::AttributeSet;
-use super::names::{Element, is_space};
+use super::names::{Element, is_space, may_matter};
 use super::{State, TagSink, Tokenizer};
 use memchr::memchr;
 
@@ -41,7 +41,10 @@ impl Tokenizer {
     ) -> usize {
         match state {
             TagState::Name => self.tag_name(bytes, at, sink),
-            TagState::BeforeAttributeName => self.before_attribute_name(bytes[at], at, sink),
+            TagState::BeforeAttributeName => {
+                let at = self.plain_attributes(bytes, at);
+                self.before_attribute_name(bytes[at], at, sink)
+            }
             TagState::AttributeName => self.attribute_name(bytes, at, sink),
             TagState::AfterAttributeName => self.after_attribute_name(bytes[at], at, sink),
             TagState::BeforeValue => self.before_value(bytes[at], at, sink),
@@ -97,6 +100,24 @@ impl Tokenizer {
     fn end_tag_at<S: TagSink>(&mut self, at: usize, sink: &mut S) -> usize {
         self.finish_tag(sink);
         at + 1
+    }
+
+    /// Takes attributes of the common form ` name="value"` that end in this piece, each in one go.
+    ///
+    /// Returns where the first other one begins, or white space in front of it.
+    fn plain_attributes(&mut self, bytes: &[u8], mut at: usize) -> usize {
+        if self.tag.wanted.is_empty() {
+            return at;
+        }
+        while let Some((name, value, length)) = plain_attribute(&bytes[at..]) {
+            self.attribute_name.clear();
+            name.iter().for_each(|&byte| self.attribute_name.push(byte));
+            self.attributes
+                .begin(self.attribute_name.known(), self.tag.wanted);
+            self.attributes.append(value);
+            at += length;
+        }
+        at
     }
 
     fn before_attribute_name<S: TagSink>(&mut self, byte: u8, at: usize, sink: &mut S) -> usize {
@@ -191,6 +212,38 @@ impl Tokenizer {
         self.state = State::Tag(TagState::BeforeAttributeName);
         at
     }
+}
+
+/// The length of a tag that does not matter in HTML, given what follows its `<`; none where that is not plain to see.
+pub(super) fn plain_tag(rest: &[u8]) -> Option<usize> {
+    let is_end = rest.first() == Some(&b'/');
+    let start = usize::from(is_end);
+    let first = rest.get(start).filter(|byte| byte.is_ascii_alphabetic())?;
+    let length = rest[start..].iter().position(|&byte| ends_name(byte))?;
+    if may_matter(*first, length, is_end) {
+        return None;
+    }
+    end_of_tag(&rest[start + length..]).map(|end| start + length + end + 1)
+}
+
+/// Name, value and whole length of an attribute in quotes, white space in front included,
+/// that something follows which cannot change it; none where it has any other form.
+fn plain_attribute(rest: &[u8]) -> Option<(&[u8], &[u8], usize)> {
+    let start = rest.iter().position(|&byte| !is_space(byte))?;
+    let name = start..start + rest[start..].iter().position(|&byte| !is_plain(byte))?;
+    let quote = *rest.get(name.end + 1)?;
+    if name.is_empty() || rest[name.end] != b'=' || !matches!(quote, b'"' | b'\'') {
+        return None;
+    }
+    let value = name.end + 2;
+    let value = value..value + memchr(quote, &rest[value..])?;
+    let follows = *rest.get(value.end + 1)?;
+    (is_space(follows) || follows == b'>').then(|| (&rest[name], &rest[value.clone()], value.end + 1))
+}
+
+/// Bytes that the names of known attributes are made of.
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':')
 }
 
 /// Where the `>` of a tag is, given what follows its name; none where that is not plain to see.
