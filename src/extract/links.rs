@@ -127,25 +127,26 @@ impl Links {
             Ok(equal) => {
                 self.text.truncate(start);
                 self.repeated += 1;
-                if let Some(reference) = self.references.get_mut(equal) {
-                    reference.repeats = reference.repeats.saturating_add(1);
-                }
+                let repeats = &mut self.references[equal].repeats;
+                *repeats = repeats.saturating_add(1);
             }
             Err(_) if !self.has_room() => {
                 self.text.truncate(start);
                 self.dropped += 1;
             }
-            Err(place) => {
-                self.references.push(one);
-                if let Some(place) = place.and_then(|place| self.table.get_mut(place)) {
-                    *place = Slot {
-                        hash: hash as u32,
-                        link: self.references.len() as u32,
-                    };
-                }
-                self.grow();
-            }
+            Err(place) => self.keep(one, hash, place),
         }
+    }
+
+    fn keep(&mut self, one: Reference, hash: u64, place: Option<usize>) {
+        self.references.push(one);
+        if let Some(place) = place {
+            self.table[place] = Slot {
+                hash: hash as u32,
+                link: self.references.len() as u32,
+            };
+        }
+        self.grow();
     }
 
     fn has_room(&self) -> bool {

@@ -13,7 +13,23 @@ use super::attributes::{Attribute, Attributes};
 use super::names::{Element, NameBuffer};
 
 /// Elements followed at most; what nests deeper is read as plain HTML.
-const MAX_DEPTH: usize = 512;
+const MAX_DEPTH: usize = 256;
+
+/// Start tags that end foreign content wherever they come.
+#[rustfmt::skip]
+const BREAKING_OUT: [&str; 44] = [
+    "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em",
+    "embed", "h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu",
+    "meta", "nobr", "ol", "p", "pre", "ruby", "s", "small", "span", "strong", "strike", "sub",
+    "sup", "table", "tt", "u", "ul", "var",
+];
+
+/// Elements of HTML without content.
+#[rustfmt::skip]
+const VOID: [&str; 19] = [
+    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img",
+    "input", "keygen", "link", "meta", "param", "source", "track", "wbr",
+];
 
 /// What an open element means for the tags inside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +117,7 @@ impl ForeignContent {
             .open
             .last()
             .is_some_and(|inner| inner.kind.takes_foreign(name));
-        if self.tag_is_foreign && breaks_out(name) {
+        if self.tag_is_foreign && is_one_of(name, &BREAKING_OUT) {
             self.leave();
         }
         if !self.tag_is_foreign {
@@ -164,7 +180,7 @@ impl ForeignContent {
     }
 
     fn open_html(&mut self, name: &NameBuffer, element: Element) {
-        if self.open.is_empty() || is_void(name.known()) {
+        if self.open.is_empty() || is_one_of(name.known(), &VOID) {
             return;
         }
         self.guesses += 1;
@@ -268,78 +284,6 @@ fn foreign_kind(name: &[u8], namespace: Kind, attributes: &Attributes) -> Kind {
     }
 }
 
-/// Start tags that end foreign content wherever they come.
-fn breaks_out(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"b" | b"big"
-            | b"blockquote"
-            | b"body"
-            | b"br"
-            | b"center"
-            | b"code"
-            | b"dd"
-            | b"div"
-            | b"dl"
-            | b"dt"
-            | b"em"
-            | b"embed"
-            | b"h1"
-            | b"h2"
-            | b"h3"
-            | b"h4"
-            | b"h5"
-            | b"h6"
-            | b"head"
-            | b"hr"
-            | b"i"
-            | b"img"
-            | b"li"
-            | b"listing"
-            | b"menu"
-            | b"meta"
-            | b"nobr"
-            | b"ol"
-            | b"p"
-            | b"pre"
-            | b"ruby"
-            | b"s"
-            | b"small"
-            | b"span"
-            | b"strong"
-            | b"strike"
-            | b"sub"
-            | b"sup"
-            | b"table"
-            | b"tt"
-            | b"u"
-            | b"ul"
-            | b"var"
-    )
-}
-
-/// Elements of HTML without content.
-fn is_void(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"area"
-            | b"base"
-            | b"basefont"
-            | b"bgsound"
-            | b"br"
-            | b"col"
-            | b"embed"
-            | b"frame"
-            | b"hr"
-            | b"image"
-            | b"img"
-            | b"input"
-            | b"keygen"
-            | b"link"
-            | b"meta"
-            | b"param"
-            | b"source"
-            | b"track"
-            | b"wbr"
-    )
+fn is_one_of(name: &[u8], names: &[&str]) -> bool {
+    names.iter().any(|one| one.as_bytes() == name)
 }

@@ -116,10 +116,8 @@ impl Tokenizer {
             Escape::Single | Escape::Double => memchr3(b'<', b'-', b'>', rest),
         };
         let length = found.unwrap_or(rest.len());
-        if self.raw.reported && length > 0 {
-            sink.title_text(&rest[..length]);
-        }
         if length > 0 {
+            self.report_raw(&rest[..length], sink);
             self.raw.dashes = 0;
         }
         match rest.get(length) {

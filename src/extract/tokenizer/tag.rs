@@ -111,7 +111,9 @@ impl Tokenizer {
         }
         while let Some((name, value, length)) = plain_attribute(&bytes[at..]) {
             self.attribute_name.clear();
-            name.iter().for_each(|&byte| self.attribute_name.push(byte));
+            for &byte in name {
+                self.attribute_name.push(byte);
+            }
             self.attributes
                 .begin(self.attribute_name.known(), self.tag.wanted);
             self.attributes.append(value);
