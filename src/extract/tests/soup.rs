@@ -1,0 +1,254 @@
+//! Tag soup: pieces of markup in any order, through both readers and in any cutting.
+
+use super::*;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+
+const LINKS: &[&str] = &[
+    "<a href=/1>",
+    "<a href=\"/2?a=1&amp;b\">",
+    "<a href='/3' rel=nofollow>",
+    "<a\thref = /4 class=x>",
+    "<A HREF=/5/>",
+    "<a href=/6 href=/no>",
+    "<a title='>' href=\"/7>\">",
+    "<a href>",
+    "<a name=x>",
+    "<a href=\"/8",
+    "<a href='/9",
+    "<a href=/10",
+    "<area href=/11>",
+    "<iframe src=/12>",
+    "<link rel=next href=/13>",
+    "<link rel=canonical href=/14>",
+    "<link rel='alternate stylesheet' href=/15>",
+    "<base href=/16/>",
+    "<base>",
+    "<meta name=robots content=nofollow>",
+    "<meta name=dragline content='x, noindex'>",
+    "<meta http-equiv=refresh content='0; url=/17'>",
+    "<a href=/&copy&copy=&notit;&#65&#x110000;&bogus;>",
+    "<a/href=/18>",
+    "<a href=/19\0>",
+    "<a =href=/20 href=/21>",
+];
+
+const MARKUP: &[&str] = &[
+    "<p>",
+    "</p>",
+    "<p class=\"a>b\" title='<a href=/no>'>",
+    "<div",
+    "<div>",
+    "</div>",
+    "</a>",
+    "<b>",
+    "</b>",
+    "<br/>",
+    "<img src=x alt='\"'>",
+    "<table>",
+    "<tr>",
+    "<td>",
+    "</table>",
+    "<ul>",
+    "<li>",
+    "</ul>",
+    "<select>",
+    "<option>",
+    "</select>",
+    "<form>",
+    "<button>",
+    "<h1>",
+    "<head>",
+    "</head>",
+    "<body>",
+    "</body>",
+    "</html>",
+    "<html>",
+    "<noscript>",
+    "</noscript>",
+    "<nobr>",
+    "<object>",
+    "<dd>",
+    "<pre>",
+    "<p =\">\" x>",
+    "<p a=b=\">\">",
+    "<p x =\">\">",
+    "<p a='1'=\"2>\">",
+];
+
+const PIECES: &[&str] = &[
+    "<", ">", "/", "=", "\"", "'", " ", "\n", "\r\n", "\r", "\0", "&", "&amp", "-", "--", "!", "x", "é",
+    "🦀", "</", "<!", "href=/22", "t]]>",
+];
+
+const HIDING: &[&str] = &[
+    "<!--",
+    "-->",
+    "--!>",
+    "<!-->",
+    "<!--->",
+    "<!->",
+    "<!doctype html>",
+    "<!DOCTYPE a \"b>",
+    "<?",
+    "?>",
+    "</ ",
+    "</>",
+    "<![CDATA[",
+    "]]>",
+    "<script>",
+    "</script>",
+    "<script",
+    "</script ",
+    "</script/>",
+    "<script src=x/>",
+    "<style>",
+    "</style>",
+    "<title>",
+    "</title>",
+    "<title>a &lt; b</titl",
+    "</TITLE\n>",
+    "<textarea>",
+    "</textarea>",
+    "<xmp>",
+    "</xmp>",
+    "</iframe>",
+    "<noembed>",
+    "</noembed>",
+    "<noframes>",
+    "</noframes>",
+    "<template>",
+    "</template>",
+    "<template/>",
+];
+
+const FOREIGN: &[&str] = &[
+    "<svg>",
+    "</svg>",
+    "<svg/>",
+    "<g>",
+    "</g>",
+    "<path/>",
+    "<foreignObject>",
+    "</foreignObject>",
+    "<desc>",
+    "</desc>",
+    "<math>",
+    "</math>",
+    "<mi>",
+    "</mi>",
+    "<mglyph>",
+    "<annotation-xml>",
+    "</annotation-xml>",
+    "<font size=1>",
+    "<font>",
+    "<a xlink:href=/23>",
+    "<a href=/24 xlink:href=/no>",
+    "<title/>",
+    "<script/>",
+    "<style/>",
+];
+
+fn piece() -> impl Strategy<Value = &'static str> {
+    use prop::sample::select;
+    prop_oneof![6 => select(LINKS), 4 => select(MARKUP), 3 => select(PIECES), 4 => select(HIDING)]
+}
+
+/// HTML alone.
+fn soup() -> impl Strategy<Value = String> {
+    prop::collection::vec(piece(), 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// HTML with SVG and MathML.
+fn foreign_soup() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![3 => piece(), 2 => prop::sample::select(FOREIGN)];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// Reads it; none where the reader had to guess about foreign content, which the module says when it does.
+fn read_surely(html: &str) -> Option<Extracted> {
+    let mut reader = PageReader::new(&utf8_html());
+    reader.feed(html.as_bytes());
+    let page = reader.finish();
+    (reader.guesses() == 0).then_some(page)
+}
+
+fn both_readers_agree(html: &str) -> Result<(), TestCaseError> {
+    let Some(page) = read_surely(html) else {
+        return Err(TestCaseError::reject("guessed"));
+    };
+    agrees_with_reference(&comparable(&page), html)
+}
+
+/// Equality, but for copies that the standard makes of links inside a `template`.
+fn agrees_with_reference(ours: &Comparable<'_>, html: &str) -> Result<(), TestCaseError> {
+    let page = reference::read(&utf8_html(), html.as_bytes(), encoding_rs::UTF_8);
+    let mut reference = comparable(&page);
+    if html.contains("<template") {
+        let inert = reference::inert_targets(html);
+        let is_copy = |text: &str| inert.iter().any(|one| one.split('#').next() == Some(text));
+        reference
+            .links
+            .retain(|link| ours.links.contains(link) || !is_copy(link.0));
+    }
+    prop_assert_eq!(ours, &reference);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, max_global_rejects: 30_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_readers_agree_on_html(html in soup()) {
+        both_readers_agree(&html)?;
+    }
+
+    #[test]
+    fn both_readers_agree_on_html_with_foreign_content(html in foreign_soup()) {
+        both_readers_agree(&html)?;
+    }
+
+    /// The one exception: a browser takes a `frame` only in a `frameset`, this reader takes any.
+    #[test]
+    fn both_readers_agree_but_for_frames(before in soup(), after in soup()) {
+        let html = format!("{before}<frame src=/frame>{after}");
+        let page = read(&utf8_html(), html.as_bytes());
+        let mut ours = comparable(&page);
+        ours.links.remove(&("/frame", "Frame".to_owned(), false));
+        agrees_with_reference(&ours, &html)?;
+    }
+
+    #[test]
+    fn pieces_make_no_difference(html in foreign_soup(), size in 1_usize..9) {
+        let whole = read(&utf8_html(), html.as_bytes());
+        prop_assert_eq!(read_in_pieces(&utf8_html(), html.as_bytes(), size), whole);
+    }
+
+    #[test]
+    fn pieces_make_no_difference_whatever_the_bytes(
+        body in prop::collection::vec(any::<u8>(), 0..3000),
+        size in 1_usize..2000,
+        declared in prop::sample::select(vec![None, Some("text/html"), Some("text/html; charset=shift_jis"), Some("application/xhtml+xml"), Some("text/html; charset=utf-16le")]),
+    ) {
+        let whole = read(&context(declared), &body);
+        prop_assert_eq!(read_in_pieces(&context(declared), &body, size), whole);
+    }
+}
+
+/// The comparison would mean little if the reader could call most pages a guess.
+#[test]
+fn most_pages_are_read_without_a_guess() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut sure = 0;
+    let mut with_links = 0;
+    for _ in 0..1000 {
+        let html = foreign_soup().new_tree(&mut runner).unwrap().current();
+        let page = read_surely(&html);
+        sure += u32::from(page.is_some());
+        with_links += u32::from(page.is_some_and(|page| !page.references.is_empty()));
+    }
+    assert!(
+        sure > 400 && with_links > 200,
+        "{sure} sure, {with_links} with links"
+    );
+}
