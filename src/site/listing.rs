@@ -65,7 +65,8 @@ impl Site {
         site.places(Kind::Page).map(move |place| site.url(place, &naming))
     }
 
-    /// The seed of every host, by name.
+    /// The seed of every host, by name; a site of one host is as well reached at the plain address
+    /// it is served at, which is what its banner shows.
     pub fn seed_urls(&self, port: u16) -> Vec<String> {
         self.seeds(&Naming::by_name(port)).collect()
     }
@@ -118,7 +119,7 @@ impl Site {
             port: address.port(),
             authority: (self.host_count() == 1).then(|| here.to_string()),
         };
-        let mut text = format!("serving {} at http://{here}/\n", self.summary());
+        let mut text = format!("serving at http://{here}/: {}\n", self.summary());
         let seeds = self.host_count() as usize;
         for seed in self.seeds(&naming).take(SEEDS_SHOWN) {
             // writing to a string cannot fail
@@ -142,8 +143,8 @@ impl Site {
 
     fn summary(&self) -> String {
         format!(
-            "{} pages on {} hosts (seed {}); a complete crawl has {} records: pages, {} redirects, {} missing; \
-             {} disallowed URLs are linked",
+            "{} pages, {} hosts, site seed {}; a complete crawl has {} records: the pages, {} redirects, {} missing; \
+             {} linked URLs are disallowed",
             self.page_count(),
             self.host_count(),
             self.settings().seed,
