@@ -219,28 +219,34 @@ mod tests {
         Some((rule.host, rule.port, rule.address.to_string()))
     }
 
-    fn row(host: &str, port: Option<u16>, address: &str) -> Option<(String, Option<u16>, String)> {
-        Some((host.into(), port, address.into()))
+    fn row(host: &str, port: Option<u16>, address: &str) -> (String, Option<u16>, String) {
+        (host.into(), port, address.into())
     }
 
     #[test]
     fn resolve_rules() {
-        assert_eq!(rule("a.test:127.0.0.1"), row("a.test", None, "127.0.0.1"));
-        assert_eq!(rule("A.Test:80:127.0.0.1"), row("a.test", Some(80), "127.0.0.1"));
+        assert_eq!(rule("a.test:127.0.0.1"), Some(row("a.test", None, "127.0.0.1")));
+        assert_eq!(
+            rule("A.Test:80:127.0.0.1"),
+            Some(row("a.test", Some(80), "127.0.0.1"))
+        );
         assert_eq!(
             rule("*.a.test:8080:127.0.0.1"),
-            row("*.a.test", Some(8080), "127.0.0.1")
+            Some(row("*.a.test", Some(8080), "127.0.0.1"))
         );
-        assert_eq!(rule("a.test:[::1]"), row("a.test", None, "::1"));
+        assert_eq!(rule("a.test:[::1]"), Some(row("a.test", None, "::1")));
         assert_eq!(
             rule("a.test:443:[2001:db8::1]"),
-            row("a.test", Some(443), "2001:db8::1")
+            Some(row("a.test", Some(443), "2001:db8::1"))
         );
         assert_eq!(
             rule("bücher.example:192.0.2.1"),
-            row("xn--bcher-kva.example", None, "192.0.2.1")
+            Some(row("xn--bcher-kva.example", None, "192.0.2.1"))
         );
-        assert_eq!(rule("[::1]:80:127.0.0.1"), row("[::1]", Some(80), "127.0.0.1"));
+        assert_eq!(
+            rule("[::1]:80:127.0.0.1"),
+            Some(row("[::1]", Some(80), "127.0.0.1"))
+        );
     }
 
     #[test]

@@ -67,7 +67,11 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// An unusable value of an option.
-    pub(super) fn value(option: &'static str, value: impl ToString, problem: impl Into<String>) -> Self {
+    pub(super) fn value(
+        option: &'static str,
+        value: impl std::fmt::Display,
+        problem: impl Into<String>,
+    ) -> Self {
         ConfigError::Value {
             option,
             value: value.to_string(),

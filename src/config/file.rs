@@ -45,11 +45,7 @@ impl Options {
         let parsed = toml::Deserializer::parse(text).and_then(Options::deserialize);
         parsed.map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start.min(text.len()));
-            let line = text.as_bytes()[..offset]
-                .iter()
-                .filter(|byte| **byte == b'\n')
-                .count()
-                + 1;
+            let line = text.get(..offset).unwrap_or(text).matches('\n').count() + 1;
             ConfigError::File {
                 path: path.to_owned(),
                 line,

@@ -220,16 +220,15 @@ fn memory(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
         }
         config.memory = bytes;
     }
-    config.concurrency = match options.concurrency {
-        Some(number) => in_range("concurrency", number, &CONCURRENCY)? as usize,
-        None => {
-            let wanted = options
-                .per_host
-                .map_or(0, |number| number as usize)
-                .max(defaults::CONCURRENCY);
-            let wanted = wanted.min(*CONCURRENCY.end() as usize) as u64;
-            budget::affordable_connections(config.memory, wanted, &config.budget_inputs()) as usize
-        }
+    config.concurrency = if let Some(number) = options.concurrency {
+        in_range("concurrency", number, &CONCURRENCY)? as usize
+    } else {
+        let wanted = options
+            .per_host
+            .map_or(0, u64::from)
+            .max(defaults::CONCURRENCY as u64);
+        let wanted = wanted.min(u64::from(*CONCURRENCY.end()));
+        budget::affordable_connections(config.memory, wanted, &config.budget_inputs()) as usize
     };
     config.per_host = per_host(options, config)?;
     match config.plan() {

@@ -65,7 +65,7 @@ pub fn percent(ratio: f64) -> String {
     let value = ratio * 100.0;
     match value {
         value if !value.is_finite() => "unknown".to_owned(),
-        value if value == 0.0 => "0 %".to_owned(),
+        0.0 => "0 %".to_owned(),
         value if value < 0.001 => format!("{value:.1e} %"),
         value if value < 0.9995 => format!("{value:.3} %"),
         value if value < 9.995 => format!("{value:.2} %"),
