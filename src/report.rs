@@ -59,7 +59,10 @@ pub fn progress_line(snapshot: &Snapshot, rates: &Rates) -> String {
         let fpr = human::percent(filter.estimated_fpr);
         append(
             &mut line,
-            format_args!(" | filter {fill} full, fpr {fpr}, {}", filter.health.name()),
+            format_args!(
+                " | filter {} ({fill} of bits set, fpr {fpr})",
+                filter.health.name()
+            ),
         );
     }
     append(&mut line, format_args!(" | {}", memory_use(snapshot)));
@@ -295,7 +298,7 @@ mod tests {
         assert_eq!(
             line,
             "3m 20s | 1,200 pages (6.0/s), 1 failed | 0 in flight, 0 queued | 1,200 unique, 38,000 repeats | \
-             20.0 KiB/s | filter 1.00 % full, fpr 0.001 %, good | 40.0 MiB of 64.0 MiB"
+             20.0 KiB/s | filter good (1.00 % of bits set, fpr 0.001 %) | 40.0 MiB of 64.0 MiB"
         );
     }
 

@@ -63,29 +63,79 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
     }
     let site = glue::start_site(arguments.pages.0, arguments.hosts.0, arguments.listen)?;
     let typed = layers::merged(arguments.options, matches, None)?;
-    let demonstration = Options {
+    // Whatever else is set, the demonstration crawls its own website, without a pause.
+    let options = Options {
         urls: site.seeds.clone(),
+        seeds: Vec::new(),
         resolve: site.resolve.clone(),
         delay: Some(Span(Duration::ZERO)),
         allow_private: Some(true),
-        output: Some(PathBuf::from(OUTPUT)),
-        ..Options::default()
+        output: Some(typed.output.clone().unwrap_or_else(|| PathBuf::from(OUTPUT))),
+        ..typed
     };
-    let options = typed.over(demonstration);
-    eprintln!("dragline: the same as\n  {}", equivalent(&options));
+    eprintln!("dragline: the same as\n  {}", equivalent(&options)?);
     crawl::start(&options)
 }
 
 /// The `crawl` command that does the same.
-fn equivalent(options: &Options) -> String {
-    let mut words = vec!["dragline crawl --delay 0s --allow-private".to_owned()];
-    words.extend(options.resolve.iter().map(|rule| format!("--resolve '{rule}'")));
+fn equivalent(options: &Options) -> Result<String, Failure> {
+    let table: toml::Table = options.to_toml()?.parse().unwrap_or_default();
+    let mut words = vec!["dragline crawl".to_owned()];
+    for (key, value) in table.iter().filter(|(key, _)| *key != "urls") {
+        match value {
+            toml::Value::Array(values) => {
+                words.extend(values.iter().map(|value| format!("--{key} {}", quoted(value))));
+            }
+            toml::Value::Boolean(true) => words.push(format!("--{key}")),
+            toml::Value::Boolean(false) => words.push(format!("--{key}=false")),
+            value => words.push(format!("--{key} {}", quoted(value))),
+        }
+    }
     words.extend(
         options
-            .output
+            .urls
             .iter()
-            .map(|path| format!("--output '{}'", path.display())),
+            .map(|url| quoted(&toml::Value::from(url.as_str()))),
     );
-    words.extend(options.urls.iter().cloned());
-    words.join(" ")
+    Ok(words.join(" "))
+}
+
+/// A value as a shell takes it.
+fn quoted(value: &toml::Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,=+%@".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_equivalent_command_is_complete_and_quoted() {
+        let options = Options {
+            urls: vec!["http://h0.site.test:8080/".into()],
+            resolve: vec!["*.site.test:8080:127.0.0.1".into()],
+            delay: Some(Span(Duration::ZERO)),
+            allow_private: Some(true),
+            exclude: vec!["it's".into()],
+            output: Some("my crawl".into()),
+            ..Options::default()
+        };
+        let line = equivalent(&options).expect("Unicode");
+        for part in [
+            "dragline crawl ",
+            " --output 'my crawl'",
+            " --delay 0s",
+            " --allow-private",
+            " --resolve '*.site.test:8080:127.0.0.1'",
+            r" --exclude 'it'\''s'",
+        ] {
+            assert!(line.contains(part), "{line}");
+        }
+        assert!(line.ends_with(" http://h0.site.test:8080/"), "{line}");
+    }
 }

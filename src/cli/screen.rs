@@ -50,14 +50,19 @@ fn filter_line(snapshot: &Snapshot, colored: bool) -> String {
         human::percent(filter.fill_ratio),
         human::percent(filter.estimated_fpr),
     );
-    let verdict = report::filter_verdict(filter);
-    let verdict = if colored {
-        paint(&verdict, filter.health)
+    let word = filter.health.name();
+    // The word stands first, so that a narrow terminal cuts the explanation and not the verdict.
+    let word = if colored {
+        paint(word, filter.health)
     } else {
-        verdict
+        word.to_owned()
     };
+    let verdict = report::filter_verdict(filter);
+    let meaning = verdict
+        .split_once(": ")
+        .map_or(verdict.as_str(), |(_, meaning)| meaning);
     format!(
-        "filter   {} {fill} full, fpr {fpr}, {verdict}",
+        "filter   {} {word}, {fill} of bits set, fpr {fpr}, {meaning}",
         bar(filter.fill_ratio)
     )
 }
@@ -146,7 +151,8 @@ mod tests {
     fn bars_and_errors() {
         let lines = lines(&snapshot(), &Rates::default(), false);
         assert!(
-            lines[4].contains("[######------------------] 25.0 % full, fpr 1.00 %, good"),
+            lines[4]
+                .contains("[######------------------] good, 25.0 % of bits set, fpr 1.00 %, no page is lost"),
             "{}",
             lines[4]
         );

@@ -40,10 +40,12 @@ pub enum ProgressMode {
 pub struct Options {
     /// Seed URLs: the arguments of the command line
     #[arg(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub urls: Vec<String>,
 
     /// Read seed URLs from FILE, one a line; `-` is standard input, gzip is unpacked (repeatable)
     #[arg(short = 'i', long, value_name = "FILE", env = "DRAGLINE_SEEDS", help_heading = INPUT)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub seeds: Vec<PathBuf>,
     /// Write the crawl directory DIR
     #[arg(short = 'o', long, value_name = "DIR", env = "DRAGLINE_OUTPUT", help_heading = INPUT)]

@@ -343,3 +343,19 @@ fn completions_are_printed_for_every_shell() {
         assert!(stdout(&output).contains("max-pages-per-host"), "{shell}");
     }
 }
+
+#[test]
+fn the_seed_lists_that_come_along_are_good() {
+    let lists = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/seeds")).expect("a folder of lists");
+    for list in lists {
+        let path = list.expect("an entry").path();
+        let reader = dragline::config::seeds::open(&path).expect("readable");
+        let judge = |text: &str| match url::Url::parse(text) {
+            Ok(url) if url.scheme() == "https" => Ok(()),
+            _ => Err(text.to_owned()),
+        };
+        let seeds: Result<Vec<_>, _> = dragline::config::seeds::read(reader, judge).collect();
+        let seeds = seeds.expect("only good lines");
+        assert!(!seeds.is_empty(), "{}", path.display());
+    }
+}
