@@ -172,7 +172,7 @@ pub struct Options {
     /// Send all requests through the proxy URL (http, https or socks5); only literal addresses can be guarded then
     #[arg(long, value_name = "URL", env = "DRAGLINE_PROXY", help_heading = NETWORK)]
     pub proxy: Option<String>,
-    /// Answer for a host name with ADDR rather than by DNS, as HOST[:PORT]:ADDR; `*.example.com` is every name below (repeatable)
+    /// Answer for a host name with ADDR rather than by DNS, as `HOST[:PORT]:ADDR`; `*.example.com` is every name below (repeatable)
     #[arg(long, value_name = "RULE", env = "DRAGLINE_RESOLVE", help_heading = NETWORK)]
     pub resolve: Vec<String>,
     /// Allow private, loopback, link-local and metadata addresses
