@@ -1,1 +1,7 @@
-fn main() {}
+//! The command `dragline`: parses, runs, exits.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::run(std::env::args_os()).into()
+}

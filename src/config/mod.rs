@@ -1,13 +1,39 @@
 //! What the user asked for: plain, validated settings.
 //!
 //! [`Config`] is what every other module reads. It is resolved once, at start,
-//! from what was typed; nothing below this module knows of flags or files.
+//! from [`Options`], what was typed; nothing else knows of flags or files.
+//!
+//! ```
+//! use dragline::config::{Options, Size};
+//!
+//! let typed = Options { memory: Some(Size(64 << 20)), ..Options::default() };
+//! let file = Options { depth: Some(3), ..Options::default() };
+//! let config = typed.over(file).resolve()?;
+//! assert_eq!((config.memory, config.depth), (64 << 20, Some(3)));
+//! # Ok::<(), dragline::config::ConfigError>(())
+//! ```
+
+mod check;
+pub mod defaults;
+mod error;
+mod file;
+mod freeze;
+mod options;
+mod quantity;
+mod resolve;
+pub mod seeds;
+#[cfg(test)]
+mod tests;
+
+pub use error::ConfigError;
+pub use options::{Options, ProgressMode};
+pub use quantity::{Count, LONGEST_SPAN, QuantityError, Size, Span};
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 /// How the visited set decides (the promises of each are in the README).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dedup {
     /// The filter answers "new" at once; every "maybe" is settled exactly, late and in bulk.
@@ -19,7 +45,7 @@ pub enum Dedup {
 }
 
 /// Which filter stands in front of the exact stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum FilterKind {
     /// One cache line per URL.
@@ -29,7 +55,7 @@ pub enum FilterKind {
 }
 
 /// Which discovered URLs are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScopeKind {
     /// The seed and its redirects.
@@ -45,7 +71,7 @@ pub enum ScopeKind {
 }
 
 /// Whether robots.txt is obeyed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum RobotsPolicy {
     /// RFC 9309.
@@ -55,7 +81,7 @@ pub enum RobotsPolicy {
 }
 
 /// To which hosts the user's own request headers are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeaderScope {
     /// The hosts of the seeds only.
@@ -103,6 +129,8 @@ pub struct Config {
     pub memory: u64,
     /// Bits of filter per expected URL.
     pub bits_per_url: f64,
+    /// False-positive rate of the filter at its design load; takes the place of `bits_per_url` where present.
+    pub fp_rate: Option<f64>,
     /// URLs the filter is made for; derived from the budget where absent.
     pub expected_urls: Option<u64>,
     /// How the visited set decides.
@@ -175,4 +203,52 @@ pub struct Config {
     pub stats_interval: Duration,
     /// A row in `skipped.jsonl` for every page and URL not fetched.
     pub log_skipped: bool,
+}
+
+/// What a crawl does where the user says nothing. `concurrency` is what the
+/// default budget affords only after [`Options::resolve`].
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            memory: defaults::memory(),
+            bits_per_url: defaults::BITS_PER_URL,
+            fp_rate: None,
+            expected_urls: None,
+            dedup: defaults::DEDUP,
+            filter: defaults::FILTER,
+            scope: defaults::SCOPE,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            depth: None,
+            max_pages: None,
+            max_pages_per_host: None,
+            max_time: None,
+            max_url_length: defaults::MAX_URL_LENGTH,
+            delay: defaults::DELAY,
+            random_wait: false,
+            ip_delay: defaults::IP_DELAY,
+            max_crawl_delay: defaults::MAX_CRAWL_DELAY,
+            max_retry_after: defaults::MAX_RETRY_AFTER,
+            concurrency: defaults::CONCURRENCY,
+            per_host: 1,
+            timeout: defaults::TIMEOUT,
+            connect_timeout: defaults::CONNECT_TIMEOUT,
+            retries: defaults::RETRIES,
+            max_body: defaults::MAX_BODY,
+            max_redirects: defaults::MAX_REDIRECTS,
+            user_agent: defaults::USER_AGENT.to_owned(),
+            robots_agent: defaults::ROBOTS_AGENT.to_owned(),
+            headers: Vec::new(),
+            header_scope: defaults::HEADER_SCOPE,
+            ca_file: None,
+            insecure: false,
+            proxy: None,
+            resolve: Vec::new(),
+            robots: defaults::ROBOTS,
+            allow_private: false,
+            canonicalization: Canonicalization::default(),
+            stats_interval: defaults::STATS_INTERVAL,
+            log_skipped: false,
+        }
+    }
 }

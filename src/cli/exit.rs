@@ -1,0 +1,155 @@
+//! The exit codes, in their only place, and the error that carries one.
+
+use std::fmt::Write;
+use std::io;
+
+use dragline::config::ConfigError;
+use dragline::stats::EndReason;
+
+/// How the process ends. The numbers are promised to scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum ExitCode {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    Configuration = 3,
+    DirectoryInUse = 4,
+    AlreadyComplete = 5,
+    StateDamaged = 6,
+    DiskFull = 7,
+    NothingFetched = 8,
+    Signal = 10,
+    PageLimit = 11,
+    TimeLimit = 12,
+    SizeLimit = 13,
+}
+
+impl ExitCode {
+    /// Every code, in the order of display.
+    const ALL: [ExitCode; 13] = [
+        ExitCode::Done,
+        ExitCode::Failed,
+        ExitCode::Usage,
+        ExitCode::Configuration,
+        ExitCode::DirectoryInUse,
+        ExitCode::AlreadyComplete,
+        ExitCode::StateDamaged,
+        ExitCode::DiskFull,
+        ExitCode::NothingFetched,
+        ExitCode::Signal,
+        ExitCode::PageLimit,
+        ExitCode::TimeLimit,
+        ExitCode::SizeLimit,
+    ];
+
+    fn describe(self) -> &'static str {
+        match self {
+            ExitCode::Done => "done",
+            ExitCode::Failed => "anything not named below; normalize: the URL cannot be crawled",
+            ExitCode::Usage => "bad usage: the command line cannot be understood, or no seed is left",
+            ExitCode::Configuration => "bad configuration: a value, a file or a directory cannot be used",
+            ExitCode::DirectoryInUse => "the crawl directory is in use, or holds an unfinished crawl",
+            ExitCode::AlreadyComplete => "the crawl in the directory is already complete",
+            ExitCode::StateDamaged => "the state in the crawl directory is damaged",
+            ExitCode::DiskFull => "stopped: the disk is full",
+            ExitCode::NothingFetched => "nothing could be fetched",
+            ExitCode::Signal => "stopped by a signal",
+            ExitCode::PageLimit => "stopped at --max-pages",
+            ExitCode::TimeLimit => "stopped at --max-time",
+            ExitCode::SizeLimit => "stopped at a size limit",
+        }
+    }
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        (code as u8).into()
+    }
+}
+
+impl From<EndReason> for ExitCode {
+    fn from(reason: EndReason) -> Self {
+        match reason {
+            EndReason::Done => ExitCode::Done,
+            EndReason::Signal => ExitCode::Signal,
+            EndReason::PageLimit => ExitCode::PageLimit,
+            EndReason::TimeLimit => ExitCode::TimeLimit,
+            EndReason::SizeLimit => ExitCode::SizeLimit,
+            EndReason::DiskFull => ExitCode::DiskFull,
+            EndReason::NothingFetched => ExitCode::NothingFetched,
+            _ => ExitCode::Failed,
+        }
+    }
+}
+
+/// The table of exit codes, as `--help` shows it.
+pub(super) fn table() -> String {
+    let mut text = String::from("Exit codes:\n");
+    for code in ExitCode::ALL {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "  {:>2}  {}", code as u8, code.describe());
+    }
+    text
+}
+
+/// Why a command ends without having done its work.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) code: ExitCode,
+    /// One line that names the thing and the remedy.
+    pub(super) message: String,
+}
+
+impl Failure {
+    pub(super) fn new(code: ExitCode, message: impl Into<String>) -> Failure {
+        Failure {
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// A write that failed; a full disk has its own code.
+    pub(super) fn writing(what: &str, error: &io::Error) -> Failure {
+        let full = matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        );
+        if full {
+            let message = format!("{what}: the disk is full; make room, or give another --output");
+            return Failure::new(ExitCode::DiskFull, message);
+        }
+        Failure::new(ExitCode::Failed, format!("{what}: cannot be written ({error})"))
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Failure {
+        Failure::new(ExitCode::Configuration, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_names_each_number_once() {
+        let table = table();
+        for code in ExitCode::ALL {
+            let rows = table
+                .lines()
+                .filter(|line| line.starts_with(&format!("  {:>2}  ", code as u8)))
+                .count();
+            assert_eq!(rows, 1, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn a_full_disk_has_its_own_code() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert_eq!(Failure::writing("x", &full).code, ExitCode::DiskFull);
+        let other = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(Failure::writing("x", &other).code, ExitCode::Failed);
+    }
+}

@@ -1,0 +1,138 @@
+//! Progress on standard error: a live display on a terminal, plain lines elsewhere.
+//!
+//! Owns when and where something is shown; the words are `screen`'s and `report`'s.
+//!
+//! SEAM: the engine calls `snapshot` and `notice` once it is wired; take the
+//! permission below away then.
+#![allow(dead_code, reason = "no engine calls it yet")]
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use dragline::config::ProgressMode;
+use dragline::report::{self, Rates};
+use dragline::stats::{Snapshot, Summary};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{escape, screen};
+
+/// Redraws a second at most.
+const REDRAWS: u8 = 8;
+
+/// The live display's rates are those of about so much time.
+const RATE_WINDOW: Duration = Duration::from_secs(3);
+
+/// Where a crawl shows how it is getting on. Give it a snapshot a few times a
+/// second; it shows what its mode allows.
+pub(super) struct Display {
+    form: Form,
+    /// Where the rates are counted from, and where they will be next.
+    anchors: [Snapshot; 2],
+}
+
+enum Form {
+    Live {
+        screen: MultiProgress,
+        rows: Vec<ProgressBar>,
+        colored: bool,
+    },
+    Plain {
+        interval: Duration,
+        next: Duration,
+    },
+    Silent,
+}
+
+impl Display {
+    /// A display for this terminal; `interval` is the time between plain lines.
+    pub(super) fn new(mode: ProgressMode, interval: Duration) -> Display {
+        let live = can_redraw();
+        let form = match mode {
+            ProgressMode::None => Form::Silent,
+            ProgressMode::Auto | ProgressMode::Bar if live => live_form(),
+            // A display that moves makes no sense in a file or a pipe, even where it was asked for.
+            ProgressMode::Auto | ProgressMode::Bar | ProgressMode::Plain => Form::Plain {
+                interval,
+                next: interval,
+            },
+        };
+        Display {
+            form,
+            anchors: [Snapshot::default(), Snapshot::default()],
+        }
+    }
+
+    /// Shows a moment of the crawl.
+    pub(super) fn snapshot(&mut self, snapshot: &Snapshot) {
+        match &mut self.form {
+            Form::Silent => {}
+            Form::Plain { interval, next } => {
+                if snapshot.elapsed >= *next {
+                    *next = snapshot.elapsed + *interval;
+                    let rates = Rates::between(&self.anchors[0], snapshot);
+                    self.anchors[0] = snapshot.clone();
+                    eprintln!("{}", report::progress_line(snapshot, &rates));
+                }
+            }
+            Form::Live { rows, colored, .. } => {
+                if snapshot.elapsed >= self.anchors[1].elapsed + RATE_WINDOW {
+                    self.anchors.swap(0, 1);
+                    self.anchors[1] = snapshot.clone();
+                }
+                let rates = Rates::between(&self.anchors[0], snapshot);
+                for (row, line) in rows.iter().zip(screen::lines(snapshot, &rates, *colored)) {
+                    row.set_message(line);
+                }
+            }
+        }
+    }
+
+    /// Says something once, above a live display; whatever the mode.
+    pub(super) fn notice(&mut self, text: &str) {
+        let text = format!("dragline: {}", escape::escape(text));
+        match &self.form {
+            // A terminal that went away is no reason to end a crawl.
+            Form::Live { screen, .. } => drop(screen.println(text)),
+            Form::Plain { .. } | Form::Silent => eprintln!("{text}"),
+        }
+    }
+
+    /// Takes the live display down and prints the table of the end.
+    pub(super) fn finish(&mut self, summary: &Summary) {
+        match &self.form {
+            Form::Live { screen, rows, .. } => {
+                rows.iter().for_each(ProgressBar::finish_and_clear);
+                // As in `notice`.
+                drop(screen.clear());
+            }
+            Form::Plain { .. } => {}
+            Form::Silent => return,
+        }
+        eprint!("{}", report::summary_table(summary));
+    }
+}
+
+fn live_form() -> Form {
+    let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(REDRAWS));
+    // The template has no part that could be wrong; without a style the rows still show.
+    let style = ProgressStyle::with_template("{wide_msg}").ok();
+    let row = || {
+        let row = screen.add(ProgressBar::no_length());
+        if let Some(style) = &style {
+            row.set_style(style.clone());
+        }
+        row
+    };
+    let rows = (0..screen::LINES).map(|_| row()).collect();
+    // See no-color.org: set and not empty.
+    let colored = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    Form::Live {
+        screen,
+        rows,
+        colored,
+    }
+}
+
+fn can_redraw() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}

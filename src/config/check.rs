@@ -1,0 +1,342 @@
+//! Grammar of the single values that need more than a number: regular
+//! expressions, headers, tokens, proxies, files, resolve rules.
+//!
+//! Each function takes what was typed and gives what is used, or an error that
+//! names the option.
+
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+
+use super::{ConfigError, ResolveRule};
+
+/// The most of a file of certificates that is read, in bytes.
+const CA_FILE_LIMIT: u64 = 16 << 20;
+
+/// Headers the crawler itself decides about, with what to do instead.
+const OWN_HEADERS: [(&str, &str); 12] = [
+    ("user-agent", "use --user-agent"),
+    (
+        "host",
+        "it follows from the URL; use --resolve to reach another address",
+    ),
+    (
+        "accept-encoding",
+        "it follows from what can be decoded within the budget",
+    ),
+    ("content-length", "requests have no body"),
+    ("transfer-encoding", "requests have no body"),
+    ("expect", "requests have no body"),
+    ("connection", "connections are managed by the crawler"),
+    ("keep-alive", "connections are managed by the crawler"),
+    ("proxy-connection", "connections are managed by the crawler"),
+    ("te", "connections are managed by the crawler"),
+    ("trailer", "connections are managed by the crawler"),
+    ("upgrade", "connections are managed by the crawler"),
+];
+
+/// A regular expression that compiles.
+pub(super) fn regular_expression(option: &'static str, text: &str) -> Result<(), ConfigError> {
+    match regex::Regex::new(text) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            // The full message draws the expression over several lines; its last line says what is wrong.
+            let message = error.to_string();
+            let last = message.lines().last().unwrap_or_default();
+            let problem = last.trim().trim_start_matches("error: ");
+            Err(ConfigError::value(
+                option,
+                text,
+                format!("no valid regular expression ({problem})"),
+            ))
+        }
+    }
+}
+
+/// A header `Name: value` (RFC 9110, section 5) that the crawler may send.
+pub(super) fn header(text: &str) -> Result<(String, String), ConfigError> {
+    let wrong = |problem: String| ConfigError::value("header", text, problem);
+    let Some((name, value)) = text.split_once(':') else {
+        return Err(wrong("no colon; write it as 'Name: value'".into()));
+    };
+    if name.is_empty() || !name.bytes().all(is_token_byte) {
+        return Err(wrong(
+            "a header's name is letters, digits and dashes, without spaces".into(),
+        ));
+    }
+    let value = value.trim_matches([' ', '\t']);
+    if !is_header_value(value) {
+        return Err(wrong(
+            "a header's value is one line without control characters".into(),
+        ));
+    }
+    if let Some((_, remedy)) = OWN_HEADERS.iter().find(|own| name.eq_ignore_ascii_case(own.0)) {
+        return Err(wrong(format!("this header cannot be set; {remedy}")));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A byte of a token (RFC 9110, section 5.6.2).
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+fn is_header_value(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
+}
+
+/// A `User-Agent` header.
+pub(super) fn user_agent(text: &str) -> Result<String, ConfigError> {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Err(ConfigError::value(
+            "user-agent",
+            "''",
+            "must not be empty; name your crawler and how to reach you",
+        ));
+    }
+    if !is_header_value(trimmed) {
+        return Err(ConfigError::value(
+            "user-agent",
+            text,
+            "must be one line without control characters",
+        ));
+    }
+    Ok(trimmed.to_owned())
+}
+
+/// A product token (RFC 9309, section 2.2.1: letters, `-` and `_`).
+pub(super) fn robots_agent(text: &str) -> Result<String, ConfigError> {
+    let well_formed = text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(&byte));
+    if text.is_empty() || !well_formed {
+        let problem = "a product token is letters, '-' and '_' only (RFC 9309), without a version";
+        return Err(ConfigError::value("robots-agent", text, problem));
+    }
+    Ok(text.to_owned())
+}
+
+/// The URL of a proxy.
+pub(super) fn proxy(text: &str) -> Result<String, ConfigError> {
+    const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
+    let wrong = |problem: &str| {
+        ConfigError::value(
+            "proxy",
+            text,
+            format!("{problem}; write it as http://host:port or socks5://host:port"),
+        )
+    };
+    let parsed = ::url::Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
+    if !SCHEMES.contains(&parsed.scheme()) {
+        return Err(wrong("not the URL of a proxy"));
+    }
+    if parsed.host_str().is_none_or(str::is_empty) {
+        return Err(wrong("no host"));
+    }
+    Ok(text.to_owned())
+}
+
+/// A file of certificates in PEM form: it can be read and has some.
+pub(super) fn ca_file(path: &Path) -> Result<(), ConfigError> {
+    let option = "ca-file";
+    let unreadable = |source| ConfigError::Unreadable {
+        option,
+        path: path.to_owned(),
+        source,
+    };
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(CA_FILE_LIMIT)
+        .read_to_end(&mut text)
+        .map_err(unreadable)?;
+    let marker: &[u8] = b"-----BEGIN CERTIFICATE-----";
+    if !text.windows(marker.len()).any(|window| window == marker) {
+        let problem = "holds no certificate in PEM form; convert it with 'openssl x509 -outform pem'";
+        return Err(ConfigError::value(option, path.display(), problem));
+    }
+    Ok(())
+}
+
+/// `HOST[:PORT]:ADDR`, IPv6 addresses in brackets.
+pub(super) fn resolve_rule(text: &str) -> Result<ResolveRule, ConfigError> {
+    let wrong = |problem: &str| {
+        let grammar =
+            "write HOST[:PORT]:ADDR, such as example.com:443:192.0.2.1 or example.com:[2001:db8::1]";
+        ConfigError::value("resolve", text, format!("{problem}; {grammar}"))
+    };
+    let (target, address) = split_address(text).ok_or_else(|| wrong("no address at the end"))?;
+    let (host, port) = split_port(target);
+    let port = match port {
+        None => None,
+        Some(port) => match port.parse::<u16>() {
+            Ok(number) if number > 0 && port.bytes().all(|byte| byte.is_ascii_digit()) => Some(number),
+            _ => return Err(wrong(&format!("'{port}' is no port"))),
+        },
+    };
+    let host = host_name(host).ok_or_else(|| wrong(&format!("'{host}' is no host name")))?;
+    Ok(ResolveRule { host, port, address })
+}
+
+/// The address at the end of a rule, and what stands before its colon.
+fn split_address(text: &str) -> Option<(&str, IpAddr)> {
+    if let Some(rest) = text.strip_suffix(']') {
+        let (target, address) = rest.rsplit_once(":[")?;
+        return Some((target, IpAddr::V6(address.parse::<Ipv6Addr>().ok()?)));
+    }
+    let (target, address) = text.rsplit_once(':')?;
+    Some((target, IpAddr::V4(address.parse::<Ipv4Addr>().ok()?)))
+}
+
+/// Host and port; the colons of an IPv6 literal in brackets are the host's.
+fn split_port(target: &str) -> (&str, Option<&str>) {
+    match target.rsplit_once(':') {
+        Some((host, port)) if !target.ends_with(']') => (host, Some(port)),
+        _ => (target, None),
+    }
+}
+
+/// A host name in lower case and ASCII form, perhaps behind `*.`.
+fn host_name(text: &str) -> Option<String> {
+    let (prefix, name) = match text.strip_prefix("*.") {
+        Some(name) => ("*.", name),
+        None => ("", text),
+    };
+    let host = ::url::Host::parse(name).ok()?;
+    let is_name = matches!(host, ::url::Host::Domain(_));
+    // The parser lets a few characters through that no name has, the wildcard among them.
+    (!name.contains('*') && (is_name || prefix.is_empty())).then(|| format!("{prefix}{host}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rule(text: &str) -> Option<(String, Option<u16>, String)> {
+        let rule = resolve_rule(text).ok()?;
+        Some((rule.host, rule.port, rule.address.to_string()))
+    }
+
+    fn row(host: &str, port: Option<u16>, address: &str) -> (String, Option<u16>, String) {
+        (host.into(), port, address.into())
+    }
+
+    #[test]
+    fn resolve_rules() {
+        assert_eq!(rule("a.test:127.0.0.1"), Some(row("a.test", None, "127.0.0.1")));
+        assert_eq!(
+            rule("A.Test:80:127.0.0.1"),
+            Some(row("a.test", Some(80), "127.0.0.1"))
+        );
+        assert_eq!(
+            rule("*.a.test:8080:127.0.0.1"),
+            Some(row("*.a.test", Some(8080), "127.0.0.1"))
+        );
+        assert_eq!(rule("a.test:[::1]"), Some(row("a.test", None, "::1")));
+        assert_eq!(
+            rule("a.test:443:[2001:db8::1]"),
+            Some(row("a.test", Some(443), "2001:db8::1"))
+        );
+        assert_eq!(
+            rule("bücher.example:192.0.2.1"),
+            Some(row("xn--bcher-kva.example", None, "192.0.2.1"))
+        );
+        assert_eq!(
+            rule("[::1]:80:127.0.0.1"),
+            Some(row("[::1]", Some(80), "127.0.0.1"))
+        );
+    }
+
+    #[test]
+    fn no_resolve_rules() {
+        for text in [
+            "",
+            ":",
+            "a.test",
+            "a.test:",
+            "a.test:::1",
+            "a.test:0:127.0.0.1",
+            "a.test:65536:127.0.0.1",
+            "a.test:+80:127.0.0.1",
+            "a.test:http:127.0.0.1",
+            ":127.0.0.1",
+            "*:127.0.0.1",
+            "*.:127.0.0.1",
+            "a.*.test:127.0.0.1",
+            "a.test:80:[::1",
+            "a b:127.0.0.1",
+            "*.127.0.0.1:127.0.0.1",
+            "a.test:80:b.test",
+        ] {
+            assert_eq!(rule(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn headers() {
+        assert_eq!(
+            header("Cookie: a=b:c").ok(),
+            Some(("Cookie".into(), "a=b:c".into()))
+        );
+        assert_eq!(header("X-Empty:").ok(), Some(("X-Empty".into(), String::new())));
+        for text in [
+            "",
+            "Cookie",
+            ": x",
+            "A B: x",
+            "A : x",
+            "A: x\r\nB: y",
+            "A: \0",
+            "A\n: x",
+            "Host: a",
+            "user-AGENT: x",
+        ] {
+            assert!(header(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn tokens_and_agents() {
+        assert!(robots_agent("my-bot_x").is_ok());
+        for text in ["", "bot/1.0", "bot 2", "*", "bot7"] {
+            assert!(robots_agent(text).is_err(), "{text}");
+        }
+        assert!(user_agent("bot/1.0 (+https://example.com/bot)").is_ok());
+        for text in ["", "  ", "a\nb", "a\u{7f}"] {
+            assert!(user_agent(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn proxies() {
+        for text in [
+            "http://p:3128",
+            "https://u:p@proxy.test",
+            "socks5://[::1]:1080",
+            "socks5h://p",
+        ] {
+            assert!(proxy(text).is_ok(), "{text}");
+        }
+        for text in ["", "p:3128", "ftp://p", "http://", "socks5://", "proxy.test"] {
+            assert!(proxy(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_broken_expression_is_one_line() {
+        let message = regular_expression("include", "a(b").map_err(|error| error.to_string());
+        assert_eq!(
+            message,
+            Err("--include a(b: no valid regular expression (unclosed group)".to_owned())
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC*|[a-z*:.\\[\\]0-9]{0,30}") {
+            let _ = (resolve_rule(&text), header(&text), proxy(&text), robots_agent(&text));
+        }
+    }
+}

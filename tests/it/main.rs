@@ -1,0 +1,3 @@
+//! The integration tests, as one binary so that it links once.
+
+mod command;
