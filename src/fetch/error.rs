@@ -136,12 +136,8 @@ pub(super) fn classify(error: &reqwest::Error, situation: Situation) -> FetchErr
 fn connect_kind(error: &reqwest::Error, situation: Situation) -> ErrorKind {
     // a handshake that breaks off shows as an end of file or a reset, which a mere TCP connect never gives
     let broke_off = || {
-        find::<io::Error>(error).is_some_and(|io| {
-            matches!(
-                io.kind(),
-                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
-            )
-        })
+        let ends = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
+        causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|io| ends.contains(&io.kind()))
     };
     if find::<rustls::Error>(error).is_some() {
         ErrorKind::Tls

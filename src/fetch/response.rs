@@ -252,7 +252,9 @@ impl Response {
                 Progress::Excess => self.cut(),
                 Progress::NeedInput if self.report.wire_bytes > wire_limit(self.limit) => self.cut(),
                 Progress::NeedInput => {
-                    self.receive().await?;
+                    if let Err(error) = self.receive().await {
+                        self.forgive(error)?;
+                    }
                 }
                 Progress::End => self.drain().await,
             }
@@ -307,7 +309,7 @@ impl Response {
                 None => {
                     self.body = None;
                     self.wire_ended = true;
-                    self.report.complete = matches!(self.coding, Coding::Plain | Coding::Unknown(_));
+                    self.report.complete |= !matches!(self.coding, Coding::Coded(_));
                     return Ok(false);
                 }
                 Some(Ok(frame)) => {
@@ -329,6 +331,20 @@ impl Response {
                     return Err(error);
                 }
             }
+        }
+    }
+
+    /// Servers code a body and forget to adapt its length. Where the coding itself says
+    /// that nothing is missing, nothing is.
+    fn forgive(&mut self, error: FetchError) -> Result<(), FetchError> {
+        match &self.coding {
+            Coding::Coded(chain) if chain.is_complete() => {
+                self.report.truncated = None;
+                self.report.complete = true;
+                self.stop();
+                Ok(())
+            }
+            _ => Err(error),
         }
     }
 

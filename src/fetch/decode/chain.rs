@@ -56,6 +56,11 @@ impl Chain {
         self.links.iter().any(|link| link.layer.mislabelled())
     }
 
+    /// Whether the codings' own marks say that the body is whole, as far as it was decoded.
+    pub fn is_complete(&self) -> bool {
+        self.links.iter().all(|link| link.layer.is_complete() && link.at == link.filled)
+    }
+
     /// Bytes of decoder windows in use once `more` bytes have been decoded.
     pub fn window_bytes(&self, more: usize) -> usize {
         let touched = |layer: &Layer| {

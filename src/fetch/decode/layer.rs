@@ -132,6 +132,12 @@ impl Layer {
         all_out && matches!(&self.state, State::Coded(engine) if engine.is_ended())
     }
 
+    /// Whether a coded stream was read to an end.
+    pub(super) fn is_complete(&self) -> bool {
+        let all_out = self.ready.1 == self.ready.0.len() && self.pending.1 == self.pending.0.len();
+        all_out && matches!(&self.state, State::Coded(engine) if engine.is_complete())
+    }
+
     /// Decodes some of `input`; `last`: no more will come after it.
     /// Nothing produced and nothing consumed means that more input is needed or all is done.
     pub(super) fn decode(

@@ -6,11 +6,12 @@
 
 use super::layer::{Engine, Step};
 
-/// Decoded bytes that settle the question.
-const ENOUGH_OUTPUT: usize = 1024;
+/// Coded and decoded bytes that together settle the question.
+const ENOUGH: (usize, usize) = (64, 1024);
 
-/// Coded bytes that settle it, where they give so little.
-const ENOUGH_INPUT: usize = 4096;
+/// Coded bytes that settle it alone, and decoded ones.
+const MOST_INPUT: usize = 4096;
+const MOST_OUTPUT: usize = 32 * 1024;
 
 /// How a trial stands.
 pub(super) enum Verdict {
@@ -43,9 +44,9 @@ impl Probe {
     pub(super) fn run(mut self: Box<Self>, input: &[u8], last: bool) -> (Verdict, usize) {
         let mut used = 0;
         loop {
-            let room = ENOUGH_INPUT - self.read.len();
+            let room = MOST_INPUT - self.read.len();
             let part = &input[used..input.len().min(used + room)];
-            let mut buffer = [0; ENOUGH_OUTPUT];
+            let mut buffer = [0; ENOUGH.1];
             let Ok(Step { consumed, produced }) = self.engine.run(part, &mut buffer) else {
                 self.read.extend_from_slice(part);
                 return (Verdict::Plain(self.read), used + part.len());
@@ -53,28 +54,43 @@ impl Probe {
             self.read.extend_from_slice(&part[..consumed]);
             self.output.extend_from_slice(&buffer[..produced]);
             used += consumed;
-            let enough = self.output.len() >= ENOUGH_OUTPUT || self.read.len() >= ENOUGH_INPUT;
-            if enough || self.engine.is_ended() {
-                return (Verdict::Coded(self.engine, self.output), used);
+            let stuck = consumed == 0 && produced == 0;
+            if self.is_settled() || last && stuck {
+                return (self.judge(), used);
             }
-            if consumed == 0 && produced == 0 {
-                return if last {
-                    (self.at_the_end(), used)
-                } else {
-                    (Verdict::Open(self), used)
-                };
+            if stuck {
+                return (Verdict::Open(self), used);
             }
         }
     }
 
-    /// The input is over, the coded stream is not: text that was never coded, or a stream cut short?
-    fn at_the_end(self: Box<Self>) -> Verdict {
-        let plain = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
-        let is_text = self.read.iter().all(plain) && std::str::from_utf8(&self.read).is_ok();
-        if self.output.is_empty() && is_text {
+    fn is_settled(&self) -> bool {
+        let (read, decoded) = (self.read.len(), self.output.len());
+        read >= ENOUGH.0 && decoded >= ENOUGH.1
+            || read >= MOST_INPUT
+            || decoded >= MOST_OUTPUT
+            || self.engine.is_ended()
+    }
+
+    /// No fault was found; but a few words of text may pass for a coded stream by chance,
+    /// and then give gibberish or nothing. Coded streams do not look like text.
+    fn judge(self: Box<Self>) -> Verdict {
+        let gibberish = !is_text(&self.output) || self.output.is_empty() && !self.engine.is_ended();
+        if gibberish && is_text(&self.read) {
             Verdict::Plain(self.read)
         } else {
             Verdict::Coded(self.engine, self.output)
         }
     }
+}
+
+/// Whether these are characters of UTF-8 (the last may be cut off) without control characters.
+fn is_text(bytes: &[u8]) -> bool {
+    let utf8 = match std::str::from_utf8(bytes) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none(),
+    };
+    utf8 && bytes
+        .iter()
+        .all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
 }
