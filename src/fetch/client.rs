@@ -17,7 +17,7 @@ use super::error::{Situation, classify};
 use super::headers::{self, ExtraHeaders};
 use super::idle::IdleBound;
 use super::proxy::Proxies;
-use super::resolver::{ClientResolver, DnsSource, HostResolver, TARGET, Target};
+use super::resolver::{ClientResolver, DnsServers, HostResolver, TARGET, Target};
 use super::response::Response;
 use super::tls;
 use super::window::WindowPool;
@@ -94,8 +94,8 @@ impl Fetcher {
     ///
     /// # Errors
     /// Settings that cannot be used, each naming the option to blame.
-    pub fn new(config: &Config, seed_hosts: Vec<SeedHost>) -> Result<Fetcher, FetchSetupError> {
-        Fetcher::with_sources(config, &seed_hosts, true, DnsSource::System)
+    pub fn new(config: &Config, seed_hosts: impl AsRef<[SeedHost]>) -> Result<Fetcher, FetchSetupError> {
+        Fetcher::with_sources(config, seed_hosts.as_ref(), true, None)
     }
 
     /// As [`Fetcher::new`], with proxies from the environment or without, and names looked up at `dns`.
@@ -103,7 +103,7 @@ impl Fetcher {
         config: &Config,
         seeds: &[SeedHost],
         environment: bool,
-        dns: DnsSource,
+        dns: DnsServers,
     ) -> Result<Fetcher, FetchSetupError> {
         let guard = Arc::new(AddressGuard::new(config.allow_private, seeds));
         let proxies = Proxies::new(config.proxy.as_deref(), environment)?;

@@ -136,8 +136,14 @@ pub(super) fn classify(error: &reqwest::Error, situation: Situation) -> FetchErr
 fn connect_kind(error: &reqwest::Error, situation: Situation) -> ErrorKind {
     // a handshake that breaks off shows as an end of file or a reset, which a mere TCP connect never gives
     let broke_off = || {
-        let ends = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
-        causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|io| ends.contains(&io.kind()))
+        let ends = [
+            io::ErrorKind::UnexpectedEof,
+            io::ErrorKind::ConnectionReset,
+            io::ErrorKind::BrokenPipe,
+        ];
+        causes(error)
+            .filter_map(|cause| cause.downcast_ref::<io::Error>())
+            .any(|io| ends.contains(&io.kind()))
     };
     if find::<rustls::Error>(error).is_some() {
         ErrorKind::Tls

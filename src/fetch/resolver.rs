@@ -50,14 +50,8 @@ pub(super) struct Target {
     pub(super) port: u16,
 }
 
-/// Where names are looked up that no rule answers.
-pub(super) enum DnsSource {
-    /// As the system is configured.
-    System,
-    /// At these servers; for tests, which have no system to ask.
-    #[cfg(test)]
-    Servers(ResolverConfig),
-}
+/// Servers where names are looked up that no rule answers; as the system is configured where absent.
+pub(super) type DnsServers = Option<ResolverConfig>;
 
 /// Rules, DNS and guard.
 pub(super) struct HostResolver {
@@ -73,12 +67,12 @@ impl HostResolver {
         rules: &[ResolveRule],
         guard: Arc<AddressGuard>,
         proxied: bool,
-        source: DnsSource,
+        servers: DnsServers,
         patience: Duration,
     ) -> HostResolver {
         HostResolver {
             rules: Rules::new(rules),
-            dns: Dns::new(source, patience),
+            dns: Dns::new(servers, patience),
             guard,
             proxied,
         }
@@ -201,16 +195,16 @@ fn of_port(rules: &[(Option<u16>, IpAddr)], port: Option<u16>) -> Vec<IpAddr> {
 
 /// The system's hosts file and DNS, started at the first look-up.
 struct Dns {
-    source: DnsSource,
+    servers: DnsServers,
     patience: Duration,
     resolver: OnceLock<Result<TokioResolver, String>>,
     lookups: Semaphore,
 }
 
 impl Dns {
-    fn new(source: DnsSource, patience: Duration) -> Dns {
+    fn new(servers: DnsServers, patience: Duration) -> Dns {
         Dns {
-            source,
+            servers,
             patience,
             resolver: OnceLock::new(),
             lookups: Semaphore::new(MAX_LOOKUPS),
@@ -252,10 +246,10 @@ impl Dns {
     }
 
     fn start(&self) -> Result<TokioResolver, String> {
-        let mut builder: ResolverBuilder<TokioRuntimeProvider> = match &self.source {
-            DnsSource::System => TokioResolver::builder_tokio()
+        let mut builder: ResolverBuilder<TokioRuntimeProvider> = match &self.servers {
+            None => TokioResolver::builder_tokio()
                 .map_err(|error| format!("the system's resolver configuration cannot be read: {error}"))?,
-            DnsSource::Servers(config) => {
+            Some(config) => {
                 TokioResolver::builder_with_config(config.clone(), TokioRuntimeProvider::default())
             }
         };

@@ -57,6 +57,8 @@ pub struct Response {
     /// Received, not yet given out or decoded.
     wire: Bytes,
     wire_ended: bool,
+    /// How the connection broke off, while the decoders still hold something.
+    broken: Option<FetchError>,
     /// Nothing more is given out.
     done: bool,
     /// The piece given out last: a part of what was received, or a buffer.
@@ -84,19 +86,7 @@ impl Response {
         let remote = answer.remote_addr();
         let mut message = hyper::Response::<reqwest::Body>::from(answer);
         let headers = std::mem::take(message.headers_mut());
-        let coding = match headers.contains_key(CONTENT_ENCODING) {
-            false => Coding::Plain,
-            true => match parse_codings(
-                headers
-                    .get_all(CONTENT_ENCODING)
-                    .iter()
-                    .map(HeaderValue::as_bytes),
-            ) {
-                Ok(codings) if codings.is_empty() => Coding::Plain,
-                Ok(codings) => Coding::Coded(Box::new(Chain::new(&codings, wire_limit(limit)))),
-                Err(error) => Coding::Unknown(error),
-            },
-        };
+        let coding = coding_of(&headers, limit);
         Response {
             status,
             headers,
@@ -106,6 +96,7 @@ impl Response {
             coding,
             wire: Bytes::new(),
             wire_ended: false,
+            broken: None,
             done: false,
             piece: Bytes::new(),
             buffer: Vec::new(),
@@ -253,10 +244,16 @@ impl Response {
                 Progress::NeedInput if self.report.wire_bytes > wire_limit(self.limit) => self.cut(),
                 Progress::NeedInput => {
                     if let Err(error) = self.receive().await {
-                        self.forgive(error)?;
+                        // what is held back by the decoders comes out first
+                        self.broken = Some(error);
+                        self.body = None;
+                        self.wire_ended = true;
                     }
                 }
-                Progress::End => self.drain().await,
+                Progress::End => match self.broken.take() {
+                    Some(error) => self.forgive(error)?,
+                    None => self.drain().await,
+                },
             }
         }
     }
@@ -274,12 +271,13 @@ impl Response {
         let used = self.wire.len() - rest.len();
         let _ = self.wire.split_to(used);
         self.report.mislabelled_encoding = chain.mislabelled();
-        let progress = progress.inspect_err(|error| {
-            if *error == DecodeError::Incomplete {
-                self.report.truncated = Some(Truncation::Disconnect);
+        progress.map_err(|error| {
+            if error == DecodeError::Incomplete {
+                self.report.truncated.get_or_insert(Truncation::Disconnect);
+                return self.broken.take().unwrap_or_else(|| error.into());
             }
-        })?;
-        Ok(progress)
+            error.into()
+        })
     }
 
     async fn lease_window(&mut self) -> Result<(), FetchError> {
@@ -384,6 +382,23 @@ impl std::fmt::Debug for Response {
             .field("headers", &self.headers)
             .field("report", &self.report);
         debug.finish_non_exhaustive()
+    }
+}
+
+/// What the headers say about the coding of a body of `limit` bytes at most.
+fn coding_of(headers: &HeaderMap, limit: u64) -> Coding {
+    if !headers.contains_key(CONTENT_ENCODING) {
+        return Coding::Plain;
+    }
+    match parse_codings(
+        headers
+            .get_all(CONTENT_ENCODING)
+            .iter()
+            .map(HeaderValue::as_bytes),
+    ) {
+        Ok(codings) if codings.is_empty() => Coding::Plain,
+        Ok(codings) => Coding::Coded(Box::new(Chain::new(&codings, wire_limit(limit)))),
+        Err(error) => Coding::Unknown(error),
     }
 }
 

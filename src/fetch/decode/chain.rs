@@ -58,7 +58,9 @@ impl Chain {
 
     /// Whether the codings' own marks say that the body is whole, as far as it was decoded.
     pub fn is_complete(&self) -> bool {
-        self.links.iter().all(|link| link.layer.is_complete() && link.at == link.filled)
+        self.links
+            .iter()
+            .all(|link| link.layer.is_complete() && link.at == link.filled)
     }
 
     /// Bytes of decoder windows in use once `more` bytes have been decoded.
@@ -127,9 +129,10 @@ fn pull(
         if link.layer.is_ended() {
             return Ok(Progress::End);
         }
-        let (left, ended) = match before.is_empty() {
-            true => (wire.len(), last),
-            false => (link.filled - link.at, link.input_ended),
+        let (left, ended) = if before.is_empty() {
+            (wire.len(), last)
+        } else {
+            (link.filled - link.at, link.input_ended)
         };
         if left > 0 && step.consumed == 0 {
             return Err(DecodeError::damaged("coded", "decoder makes no progress"));

@@ -216,9 +216,8 @@ impl Gzip {
             self.place = Place::Trailer(read + 1);
             return Ok(());
         }
-        let [a, b, c, d, e, f, g, h] = self.little;
-        let wrong_sum = u32::from_le_bytes([a, b, c, d]) != self.checksum.sum();
-        if wrong_sum || u32::from_le_bytes([e, f, g, h]) != self.checksum.amount() {
+        let trailer = u64::from_le_bytes(self.little);
+        if trailer as u32 != self.checksum.sum() || (trailer >> 32) as u32 != self.checksum.amount() {
             return Err(DecodeError::damaged("gzip", "checksum does not match"));
         }
         if self.inflate.total_out() == 0 {

@@ -293,7 +293,7 @@ impl Layer {
                 State::Plain
             }
             Some(engine @ (Engine::Gzip(_) | Engine::Zstd(_))) => State::Coded(engine),
-            Some(engine) => State::Trial(Probe::new(engine)),
+            Some(engine) => State::Trial(Box::new(Probe::new(engine))),
         };
         Ok(used)
     }
@@ -308,7 +308,6 @@ impl Layer {
         Ok(match self.coding {
             Coding::Gzip | Coding::Deflate if is_gzip => Some(Engine::Gzip(Box::new(Gzip::new()))),
             Coding::Gzip if is_zlib(head) => Some(Engine::Inflate(Decompress::new(true), false)),
-            Coding::Gzip => None,
             Coding::Deflate => Some(Engine::Inflate(Decompress::new(is_zlib(head)), false)),
             Coding::Brotli => {
                 self.window = super::brotli::window(head);
@@ -318,7 +317,7 @@ impl Layer {
                 self.window = super::zstd::window(head);
                 Some(Engine::Zstd(Zstd::new()?))
             }
-            Coding::Zstd => None,
+            Coding::Gzip | Coding::Zstd => None,
         })
     }
 }

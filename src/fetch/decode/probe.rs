@@ -31,12 +31,12 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    pub(super) fn new(engine: Engine) -> Box<Probe> {
-        Box::new(Probe {
+    pub(super) fn new(engine: Engine) -> Probe {
+        Probe {
             engine,
             read: Vec::new(),
             output: Vec::new(),
-        })
+        }
     }
 
     /// Tries some more input; gives the verdict and how much of `input` was used.
@@ -74,7 +74,7 @@ impl Probe {
 
     /// No fault was found; but a few words of text may pass for a coded stream by chance,
     /// and then give gibberish or nothing. Coded streams do not look like text.
-    fn judge(self: Box<Self>) -> Verdict {
+    fn judge(self) -> Verdict {
         let gibberish = !is_text(&self.output) || self.output.is_empty() && !self.engine.is_ended();
         if gibberish && is_text(&self.read) {
             Verdict::Plain(self.read)

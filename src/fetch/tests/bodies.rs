@@ -23,10 +23,7 @@ fn gzip(data: &[u8]) -> Vec<u8> {
 
 #[tokio::test]
 async fn framings_of_all_kinds_are_read() {
-    let one_by_one = b"hello"
-        .iter()
-        .map(|byte| format!("1\r\n{}\r\n", char::from(*byte)))
-        .collect::<String>();
+    let one_by_one = "1\r\nh\r\n1\r\ne\r\n1\r\nl\r\n1\r\nl\r\n1\r\no\r\n";
     let scripts = [
         vec![answer("", b"hello")],
         vec![send("HTTP/1.0 200 OK\r\n\r\nhello")],
@@ -49,11 +46,11 @@ async fn framings_of_all_kinds_are_read() {
         ],
     ];
     for script in scripts {
-        let fetched = fetch_script(script.clone()).await;
-        assert_eq!((fetched.status, fetched.error), (200, None), "{script:?}");
-        assert_eq!(fetched.body, b"hello", "{script:?}");
-        assert!(fetched.report.complete && fetched.report.truncated.is_none());
-        assert_eq!((fetched.report.wire_bytes, fetched.report.decoded_bytes), (5, 5));
+        let outcome = fetch_script(script.clone()).await;
+        assert_eq!((outcome.status, outcome.error), (200, None), "{script:?}");
+        assert_eq!(outcome.body, b"hello", "{script:?}");
+        assert!(outcome.report.complete && outcome.report.truncated.is_none());
+        assert_eq!((outcome.report.wire_bytes, outcome.report.decoded_bytes), (5, 5));
     }
 }
 
@@ -66,8 +63,8 @@ async fn answers_without_a_body_have_none() {
         let server = Server::start(vec![send(format!("HTTP/1.1 {head}\r\n")), Step::Again]).await;
         let fetcher = fetcher(&config());
         for _ in 0..2 {
-            let fetched = fetch_url(&fetcher, &server.url("/")).await.expect("an answer");
-            assert!(fetched.body.is_empty() && fetched.error.is_none() && fetched.report.complete);
+            let outcome = fetch_url(&fetcher, &server.url("/")).await.expect("an answer");
+            assert!(outcome.body.is_empty() && outcome.error.is_none() && outcome.report.complete);
         }
         assert_eq!(server.connections(), 1);
     }
@@ -95,12 +92,12 @@ async fn codings_are_undone() {
         .await;
         let fetcher = fetcher(&config());
         for _ in 0..2 {
-            let fetched = fetch_url(&fetcher, &server.url("/")).await.expect("an answer");
-            assert!(fetched.body == text && fetched.error.is_none(), "{name}");
-            assert_eq!(fetched.report.wire_bytes, wire.len() as u64);
-            assert_eq!(fetched.report.decoded_bytes, text.len() as u64);
-            assert_eq!(fetched.report.mislabelled_encoding, mislabelled, "{name}");
-            assert!(fetched.report.complete);
+            let outcome = fetch_url(&fetcher, &server.url("/")).await.expect("an answer");
+            assert!(outcome.body == text && outcome.error.is_none(), "{name}");
+            assert_eq!(outcome.report.wire_bytes, wire.len() as u64);
+            assert_eq!(outcome.report.decoded_bytes, text.len() as u64);
+            assert_eq!(outcome.report.mislabelled_encoding, mislabelled, "{name}");
+            assert!(outcome.report.complete);
         }
         assert_eq!(
             server.connections(),
@@ -117,14 +114,14 @@ async fn an_unknown_or_damaged_coding_is_an_error_of_its_own() {
         ("gzip, gzip, gzip, gzip", b"x"),
         ("gzip", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xff\xff\xff"),
     ] {
-        let fetched = fetch_script(vec![answer(&format!("Content-Encoding: {name}\r\n"), body)]).await;
-        assert_eq!(fetched.status, 200);
+        let outcome = fetch_script(vec![answer(&format!("Content-Encoding: {name}\r\n"), body)]).await;
+        assert_eq!(outcome.status, 200);
         assert_eq!(
-            fetched.error.map(|error| error.kind),
+            outcome.error.map(|error| error.kind),
             Some(ErrorKind::Decode),
             "{name}"
         );
-        assert_eq!(fetched.report.truncated, None);
+        assert_eq!(outcome.report.truncated, None);
     }
     let empty = fetch_script(vec![answer("Content-Encoding: compress\r\n", b"")]).await;
     assert!(empty.error.is_none() && empty.report.complete);
@@ -150,11 +147,11 @@ async fn a_limit_cuts_and_closes() {
             max_body: Some(100_003),
             ..FetchRequest::new(&url)
         };
-        let fetched = fetch(&fetcher(&config()), &request).await.expect("an answer");
-        assert_eq!(fetched.body.len(), 100_003);
-        assert_eq!(fetched.error, None);
-        assert_eq!(fetched.report.truncated, Some(Truncation::Length));
-        assert!(!fetched.report.complete);
+        let outcome = fetch(&fetcher(&config()), &request).await.expect("an answer");
+        assert_eq!(outcome.body.len(), 100_003);
+        assert_eq!(outcome.error, None);
+        assert_eq!(outcome.report.truncated, Some(Truncation::Length));
+        assert!(!outcome.report.complete);
         server.wait_for_close().await;
     }
 }
@@ -177,10 +174,10 @@ async fn a_body_of_just_the_limit_is_whole() {
                 max_body: Some(limit),
                 ..FetchRequest::new(&url)
             };
-            let fetched = fetch(&fetcher(&config()), &request).await.expect("an answer");
-            assert_eq!(fetched.body.len() as u64, limit.min(1000));
-            assert_eq!(fetched.report.truncated, truncated, "{headers}{limit}");
-            assert_eq!(fetched.report.decoded_bytes, limit);
+            let outcome = fetch(&fetcher(&config()), &request).await.expect("an answer");
+            assert_eq!(outcome.body.len() as u64, limit.min(1000));
+            assert_eq!(outcome.report.truncated, truncated, "{headers}{limit}");
+            assert_eq!(outcome.report.decoded_bytes, limit);
         }
     }
 }
@@ -188,9 +185,9 @@ async fn a_body_of_just_the_limit_is_whole() {
 #[tokio::test]
 async fn a_bomb_is_cut_at_the_limit() {
     let bomb = gzip(&vec![0; 64 << 20]);
-    let fetched = fetch_script(vec![answer("Content-Encoding: gzip\r\n", &bomb)]).await;
-    assert_eq!(fetched.body.len() as u64, config().max_body);
-    assert_eq!(fetched.report.truncated, Some(Truncation::Length));
+    let outcome = fetch_script(vec![answer("Content-Encoding: gzip\r\n", &bomb)]).await;
+    assert_eq!(outcome.body.len() as u64, config().max_body);
+    assert_eq!(outcome.report.truncated, Some(Truncation::Length));
 }
 
 #[tokio::test]
@@ -206,9 +203,9 @@ async fn a_flood_that_decodes_to_nothing_is_cut() {
         max_body: Some(1000),
         ..FetchRequest::new(&url)
     };
-    let fetched = fetch(&fetcher(&config()), &request).await.expect("an answer");
-    assert_eq!(fetched.report.truncated, Some(Truncation::Length));
-    assert!(fetched.report.wire_bytes < 3 << 20);
+    let outcome = fetch(&fetcher(&config()), &request).await.expect("an answer");
+    assert_eq!(outcome.report.truncated, Some(Truncation::Length));
+    assert!(outcome.report.wire_bytes < 3 << 20);
 }
 
 #[tokio::test]
@@ -240,37 +237,37 @@ async fn what_came_before_the_break_is_kept() {
         vec![send(whole), send(&coded[..coded.len() - 9])],
     ];
     for script in scripts {
-        let fetched = fetch_script(script.clone()).await;
+        let outcome = fetch_script(script.clone()).await;
         assert_eq!(
-            fetched.error.map(|error| error.kind),
+            outcome.error.map(|error| error.kind),
             Some(ErrorKind::Incomplete),
             "{script:?}"
         );
-        assert!(fetched.body.starts_with(b"text"));
-        assert_eq!(fetched.report.truncated, Some(Truncation::Disconnect));
-        assert!(!fetched.report.complete);
+        assert!(outcome.body.starts_with(b"text"));
+        assert_eq!(outcome.report.truncated, Some(Truncation::Disconnect));
+        assert!(!outcome.report.complete);
     }
-    let fetched = fetch_script(vec![send(
+    let outcome = fetch_script(vec![send(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\nzz\r\n",
     )])
     .await;
-    assert_eq!(fetched.error.map(|error| error.kind), Some(ErrorKind::Protocol));
-    assert_eq!(fetched.body, b"text");
+    assert_eq!(outcome.error.map(|error| error.kind), Some(ErrorKind::Protocol));
+    assert_eq!(outcome.body, b"text");
 }
 
 #[tokio::test]
 async fn a_missing_end_does_not_matter_where_the_coding_has_its_own() {
     let wrong_length = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9999\r\n\r\n";
-    let fetched = fetch_script(vec![send(wrong_length), send(gzip(b"whole"))]).await;
-    assert!(fetched.error.is_none() && fetched.body == b"whole" && fetched.report.truncated.is_none());
+    let outcome = fetch_script(vec![send(wrong_length), send(gzip(b"whole"))]).await;
+    assert!(outcome.error.is_none() && outcome.body == b"whole" && outcome.report.truncated.is_none());
     let coded = zstd::encode_all(&b"whole"[..], 3).expect("memory");
     let chunk = [format!("{:x}\r\n", coded.len()).as_bytes(), &coded, b"\r\n"].concat();
     let script = vec![
         send("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n"),
         send(b"1\r\n\x06\r\n"),
     ];
-    let fetched = fetch_script(script).await;
-    assert!(fetched.error.is_none() && fetched.report.complete, "{fetched:?}");
+    let outcome = fetch_script(script).await;
+    assert!(outcome.error.is_none() && outcome.report.complete, "{outcome:?}");
     let script = vec![
         send("HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\nTransfer-Encoding: chunked\r\n\r\n"),
         send(chunk),
@@ -290,9 +287,9 @@ async fn time_may_run_out_within_a_body() {
         timeout: Some(Duration::from_millis(300)),
         ..FetchRequest::new(&url)
     };
-    let fetched = fetch(&fetcher(&config()), &request).await.expect("an answer");
-    assert_eq!(fetched.error.map(|error| error.kind), Some(ErrorKind::Timeout));
-    assert_eq!(fetched.body, b"text");
-    assert_eq!(fetched.report.truncated, Some(Truncation::Time));
+    let outcome = fetch(&fetcher(&config()), &request).await.expect("an answer");
+    assert_eq!(outcome.error.map(|error| error.kind), Some(ErrorKind::Timeout));
+    assert_eq!(outcome.body, b"text");
+    assert_eq!(outcome.report.truncated, Some(Truncation::Time));
     server.wait_for_close().await;
 }

@@ -21,7 +21,7 @@ async fn failure(script: Vec<Step>) -> FetchError {
 
 #[tokio::test]
 async fn failures_after_the_request_are_told_apart() {
-    let many: String = (0..10_000).map(|i| format!("X-{i}: y\r\n")).collect();
+    let many = "X-Many: y\r\n".repeat(10_000);
     let large = "x".repeat(1 << 20);
     let drip = || Step::Wait(Duration::from_millis(100));
     let slow: Vec<Step> = (0..20)
@@ -187,7 +187,7 @@ async fn what_is_no_web_address_is_refused() {
     ] {
         let error = fetch_url(&fetcher(&config()), url)
             .await
-            .expect_err("not to be fetched");
+            .expect_err("not to be outcome");
         assert_eq!((error.kind, error.requested), (ErrorKind::Other, false), "{url}");
     }
 }

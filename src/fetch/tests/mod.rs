@@ -10,7 +10,6 @@ mod through_proxy;
 
 use std::time::Duration;
 
-use super::resolver::DnsSource;
 use super::{BodyReport, FetchError, FetchRequest, Fetcher, SeedHost};
 use crate::config::{
     Canonicalization, Config, Dedup, FilterKind, HeaderScope, ResolveRule, RobotsPolicy, ScopeKind,
@@ -81,7 +80,7 @@ fn fetcher_for(config: &Config, seeds: &[(&str, u16)]) -> Fetcher {
             port: *port,
         })
         .collect();
-    Fetcher::with_sources(config, &seeds, false, server::no_dns()).expect("a fetcher")
+    Fetcher::with_sources(config, &seeds, false, Some(server::no_dns())).expect("a fetcher")
 }
 
 /// Everything about one fetch.
@@ -128,5 +127,4 @@ fn a_fetcher_travels_between_threads() {
     let whole = fetch_url(&fetcher, "http://127.0.0.1/");
     moves(&whole);
     drop(whole);
-    let _ = DnsSource::System;
 }

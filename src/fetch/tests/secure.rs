@@ -113,10 +113,10 @@ async fn an_authority_must_be_known_unless_nobody_cares() {
         (None, true),
         (Some(authority()), true),
     ] {
-        let fetched = fetch_url(&fetcher(&named(ca_file, insecure)), &url)
+        let outcome = fetch_url(&fetcher(&named(ca_file, insecure)), &url)
             .await
             .expect("an answer");
-        assert_eq!(fetched.body, b"secret");
+        assert_eq!(outcome.body, b"secret");
     }
     let literal = format!("https://127.0.0.1:{}/", address.port());
     assert!(
@@ -142,11 +142,11 @@ async fn http2_is_spoken_where_offered() {
     let address = tls_server(b"h2", talk_http2);
     let fetcher = fetcher(&named(Some(authority()), false));
     for _ in 0..2 {
-        let fetched = fetch_url(&fetcher, &format!("https://site.test:{}/", address.port()))
+        let outcome = fetch_url(&fetcher, &format!("https://site.test:{}/", address.port()))
             .await
             .expect("an answer");
-        assert_eq!((fetched.status, fetched.body.as_slice()), (200, &b"second"[..]));
-        assert!(fetched.report.complete);
+        assert_eq!((outcome.status, outcome.body.as_slice()), (200, &b"second"[..]));
+        assert!(outcome.report.complete);
     }
 }
 

@@ -9,7 +9,7 @@ use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfi
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
-use crate::fetch::resolver::DnsSource;
+use crate::fetch::resolver::DnsServers;
 
 /// What a server does once it has read a request's head.
 #[derive(Debug, Clone)]
@@ -138,12 +138,12 @@ async fn read_head(stream: &mut TcpStream) -> Option<String> {
 }
 
 /// No server at all: every look-up fails at once.
-pub(super) fn no_dns() -> DnsSource {
-    DnsSource::Servers(ResolverConfig::from_parts(None, Vec::new(), Vec::new()))
+pub(super) fn no_dns() -> ResolverConfig {
+    ResolverConfig::from_parts(None, Vec::new(), Vec::new())
 }
 
 /// A DNS server on loopback that gives these addresses for every name, or says that there is none.
-pub(super) async fn dns(addresses: Vec<[u8; 4]>) -> (DnsSource, Arc<AtomicUsize>) {
+pub(super) async fn dns(addresses: Vec<[u8; 4]>) -> (DnsServers, Arc<AtomicUsize>) {
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
     let address = socket.local_addr().expect("an address");
     let asked = Arc::new(AtomicUsize::new(0));
@@ -161,7 +161,7 @@ pub(super) async fn dns(addresses: Vec<[u8; 4]>) -> (DnsSource, Arc<AtomicUsize>
     connection.port = address.port();
     let server = NameServerConfig::new(address.ip(), true, vec![connection]);
     (
-        DnsSource::Servers(ResolverConfig::from_parts(None, Vec::new(), vec![server])),
+        Some(ResolverConfig::from_parts(None, Vec::new(), vec![server])),
         asked,
     )
 }

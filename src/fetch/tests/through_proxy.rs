@@ -22,10 +22,10 @@ async fn names_are_the_proxys_business_literals_are_not() {
     let proxy = Server::start(vec![answer("", b"by proxy"), Step::Again]).await;
     let fetcher = fetcher(&through(&format!("http://me:s3cret@{}", proxy.address)));
     assert!(fetcher.guard_note().is_some());
-    let fetched = fetch_url(&fetcher, "http://any.name.test/x")
+    let outcome = fetch_url(&fetcher, "http://any.name.test/x")
         .await
         .expect("an answer");
-    assert_eq!(fetched.body, b"by proxy");
+    assert_eq!(outcome.body, b"by proxy");
     let head = &proxy.requests()[0];
     assert!(
         head.starts_with("GET http://any.name.test/x HTTP/1.1\r\n"),
@@ -130,7 +130,7 @@ async fn a_socks_proxy_is_given_checked_addresses() {
         port: Some(80),
         address: [9, 9, 9, 9].into(),
     });
-    let fetcher = Fetcher::with_sources(&config, &[], false, no_dns()).expect("a fetcher");
+    let fetcher = Fetcher::with_sources(&config, &[], false, Some(no_dns())).expect("a fetcher");
     assert_eq!(fetcher.guard_note(), None, "names are resolved here");
     let error = fetch_url(&fetcher, "http://private.test/")
         .await
