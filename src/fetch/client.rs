@@ -12,6 +12,7 @@ use reqwest::header::{
 use reqwest::{Client, Method, Request, StatusCode, redirect, retry};
 
 use super::address::AddressGuard;
+use super::body::Limits;
 use super::cookies::CookieJar;
 use super::error::{Situation, classify};
 use super::headers::{self, ExtraHeaders};
@@ -195,15 +196,13 @@ impl Fetcher {
         let answer = answer.map_err(|error| inner.explain(&error, request.url, situation))?;
         inner.refuse_proxy_status(&answer)?;
         let set_new_cookie = inner.take_cookies(&answer, cookies.as_deref());
-        let limit = request.max_body.unwrap_or(inner.max_body);
-        Ok(Response::new(
-            answer,
-            limit,
-            set_new_cookie,
-            inner.windows.clone(),
-            situation,
+        let bytes = request.max_body.unwrap_or(inner.max_body);
+        let limits = Limits {
+            bytes,
             timeout,
-        ))
+            windows: inner.windows.clone(),
+        };
+        Ok(Response::new(answer, set_new_cookie, limits, situation))
     }
 
     /// Checks a URL's address, where its host is one, before any look-up; names pass.

@@ -12,6 +12,7 @@
 //! ```
 
 mod address;
+mod body;
 mod client;
 mod cookies;
 pub mod decode;
@@ -28,9 +29,10 @@ mod window;
 mod tests;
 
 pub use address::{Special, special};
+pub use body::BodyReport;
 pub use client::{FetchRequest, Fetcher};
 pub use error::{FetchError, FetchSetupError};
-pub use response::{BodyReport, Response};
+pub use response::Response;
 
 /// A host and port that the user typed as part of a seed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
