@@ -138,7 +138,7 @@ async fn answers_of_dns_pass_the_guard_one_by_one() {
 
 #[tokio::test]
 async fn answers_of_dns_are_connected_to() {
-    let server = Server::start(vec![answer("", b"named")]).await;
+    let server = Server::start(vec![answer("Connection: close\r\n", b"named")]).await;
     let (source, asked) = dns(vec![[127, 0, 0, 1]]).await;
     let fetcher = Fetcher::with_sources(&config(), &[], false, source).expect("a fetcher");
     let url = format!("http://name.test:{}/", server.port());
@@ -156,7 +156,11 @@ async fn rules_for_a_port_hold_while_many_requests_run() {
     let mut servers = Vec::new();
     for last in 1..=6 {
         // closing after each answer makes every request connect anew
-        let server = Server::start_at(&format!("127.0.0.{last}:0"), vec![answer("", &[last])]).await;
+        let server = Server::start_at(
+            &format!("127.0.0.{last}:0"),
+            vec![answer("Connection: close\r\n", &[last])],
+        )
+        .await;
         rules.push(rule("h.test", Some(server.port()), last));
         servers.push((server, last));
     }

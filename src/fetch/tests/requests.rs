@@ -164,7 +164,7 @@ async fn a_connection_that_went_stale_is_replaced() {
                 .body,
             b"x"
         );
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(server.requests().len(), 5);
 }
