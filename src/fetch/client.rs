@@ -1,0 +1,391 @@
+//! Requests: one GET after another, nothing followed, nothing decoded by the client.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ::url::{Host, Url};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE, USER_AGENT,
+};
+use reqwest::{Client, Method, Request, StatusCode, redirect, retry};
+
+use super::address::AddressGuard;
+use super::body::Limits;
+use super::cookies::CookieJar;
+use super::error::{Situation, classify};
+use super::headers::{self, ExtraHeaders};
+use super::idle::IdleBound;
+use super::proxy::Proxies;
+use super::resolver::{ClientResolver, DnsServers, HostResolver, TARGET, Target};
+use super::response::Response;
+use super::tls;
+use super::window::WindowPool;
+use super::{FetchError, FetchSetupError, SeedHost};
+use crate::config::Config;
+use crate::model::ErrorKind;
+
+/// Headers of an answer at most.
+const MAX_HEADERS: usize = 256;
+/// Bytes of all headers of an HTTP/2 answer at most (HTTP/1 is bounded by the client's read buffer, some 400 KiB).
+const MAX_HTTP2_HEADERS: u32 = 256 * 1024;
+/// Bytes that a server may send ahead in one HTTP/2 stream, and over all streams of a connection.
+const STREAM_WINDOW: u32 = 64 * 1024 - 1;
+const CONNECTION_WINDOW: u32 = 256 * 1024;
+/// Idle connections are kept for the pause between two requests to a host, and this time more.
+const IDLE_SLACK: Duration = Duration::from_secs(2);
+/// Where hosts wait longer than this, connections are used once.
+const MAX_IDLE: Duration = Duration::from_secs(15);
+/// Origins with idle connections at most, beyond one per request in flight.
+const IDLE_ORIGINS: usize = 64;
+
+/// One request.
+#[derive(Debug, Clone, Copy)]
+pub struct FetchRequest<'a> {
+    /// The URL in WHATWG serialization.
+    pub url: &'a str,
+    /// Further headers, over and above the user's; an invalid one is left out.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// Bytes of decoded body at most; `--max-body` where absent.
+    pub max_body: Option<u64>,
+    /// Time for the whole request, body included; `--timeout` where absent.
+    pub timeout: Option<Duration>,
+    /// Whether another request to this host is likely soon.
+    pub keep_alive: bool,
+}
+
+impl<'a> FetchRequest<'a> {
+    /// A request with the crawl's own limits.
+    pub fn new(url: &'a str) -> FetchRequest<'a> {
+        FetchRequest {
+            url,
+            headers: &[],
+            max_body: None,
+            timeout: None,
+            keep_alive: true,
+        }
+    }
+}
+
+/// Makes the requests of a crawl. Clones share everything.
+#[derive(Clone)]
+pub struct Fetcher(Arc<Inner>);
+
+struct Inner {
+    /// Connections go back to the pool.
+    pooled: Client,
+    /// Connections are used once.
+    single: Client,
+    idle: IdleBound,
+    guard: Arc<AddressGuard>,
+    resolver: Arc<HostResolver>,
+    proxies: Proxies,
+    cookies: CookieJar,
+    extra: ExtraHeaders,
+    windows: WindowPool,
+    timeout: Duration,
+    max_body: u64,
+    tls_note: Option<&'static str>,
+}
+
+impl Fetcher {
+    /// A fetcher for a crawl. `seed_hosts`: what the user typed, which the address guard lets
+    /// pass and which sees the user's own headers.
+    ///
+    /// # Errors
+    /// Settings that cannot be used, each naming the option to blame.
+    pub fn new(config: &Config, seed_hosts: impl AsRef<[SeedHost]>) -> Result<Fetcher, FetchSetupError> {
+        Fetcher::with_sources(config, seed_hosts.as_ref(), true, None)
+    }
+
+    /// As [`Fetcher::new`], with proxies from the environment or without, and names looked up at `dns`.
+    pub(super) fn with_sources(
+        config: &Config,
+        seeds: &[SeedHost],
+        environment: bool,
+        dns: DnsServers,
+    ) -> Result<Fetcher, FetchSetupError> {
+        let guard = Arc::new(AddressGuard::new(config.allow_private, seeds));
+        let proxies = Proxies::new(config.proxy.as_deref(), environment)?;
+        // a little less than the client's own limit, so that it is DNS that is blamed
+        let patience = config.connect_timeout.mul_f32(0.9);
+        let resolver = Arc::new(HostResolver::new(
+            &config.resolve,
+            guard.clone(),
+            proxies.any(),
+            dns,
+            patience,
+        ));
+        let tls = tls::build(config.ca_file.as_deref(), config.insecure)?;
+        let keep_for = config
+            .delay
+            .saturating_mul(if config.random_wait { 3 } else { 2 })
+            / 2
+            + IDLE_SLACK;
+        let kept = keep_for <= MAX_IDLE;
+        let client = |idle: usize| {
+            let builder = basic_client(config, tls.config.clone(), ClientResolver(resolver.clone()))?;
+            let builder = proxies
+                .apply(builder)
+                .pool_idle_timeout(keep_for)
+                .pool_max_idle_per_host(idle);
+            builder
+                .build()
+                .map_err(|error| FetchSetupError::Client(error.to_string()))
+        };
+        Ok(Fetcher(Arc::new(Inner {
+            pooled: client(config.per_host.clamp(1, config.concurrency.max(1)))?,
+            single: client(0)?,
+            idle: IdleBound::new(
+                if kept {
+                    config.concurrency.saturating_add(IDLE_ORIGINS)
+                } else {
+                    0
+                },
+                keep_for,
+            ),
+            guard,
+            proxies,
+            cookies: CookieJar::default(),
+            extra: ExtraHeaders::new(&config.headers, config.header_scope, seeds)?,
+            windows: WindowPool::new(Fetcher::window_pool_bytes(config.memory)),
+            timeout: config.timeout,
+            max_body: config.max_body,
+            tls_note: tls.note,
+            resolver,
+        })))
+    }
+
+    /// Bytes that decoder windows may take of a budget of `memory` bytes; one body at a time may
+    /// pass this by its own windows (48 MiB at most, 16 MiB for a single coding).
+    pub fn window_pool_bytes(memory: u64) -> u64 {
+        memory / 16
+    }
+
+    /// Asks for a URL; gives the answer once its head is there, whatever its status.
+    ///
+    /// # Errors
+    /// No answer. [`FetchError::requested`] tells whether the server may have seen the request.
+    pub async fn get(&self, request: &FetchRequest<'_>) -> Result<Response, FetchError> {
+        let inner = &*self.0;
+        let url = parse(request.url)?;
+        let host = url.host_str().unwrap_or_default();
+        let port = url.port_or_known_default().unwrap_or_default();
+        self.check_parsed(&url)?;
+        let target = Target {
+            host: host.into(),
+            port,
+        };
+        let situation = Situation {
+            secure: url.scheme() == "https",
+            proxied: false,
+            in_body: false,
+        };
+        let (headers, cookies) = inner.headers(request, &url, host);
+        let client = if request.keep_alive && inner.idle.may_keep(origin(&url), Instant::now()) {
+            &inner.pooled
+        } else {
+            &inner.single
+        };
+        let timeout = request.timeout.unwrap_or(inner.timeout);
+        let mut message = Request::new(Method::GET, url);
+        *message.headers_mut() = headers;
+        *message.timeout_mut() = Some(timeout);
+        let answer = TARGET.scope(target, client.execute(message)).await;
+        let answer = answer.map_err(|error| inner.explain(&error, request.url, situation))?;
+        inner.refuse_proxy_status(&answer)?;
+        let set_new_cookie = inner.take_cookies(&answer, cookies.as_deref());
+        let bytes = request.max_body.unwrap_or(inner.max_body);
+        let limits = Limits {
+            bytes,
+            timeout,
+            windows: inner.windows.clone(),
+        };
+        Ok(Response::new(answer, set_new_cookie, limits, situation))
+    }
+
+    /// Checks a URL's address, where its host is one, before any look-up; names pass.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PrivateAddress`] where the guard refuses it.
+    pub fn check_literal(&self, url: &str) -> Result<(), FetchError> {
+        // only a host that ends in a digit or a bracket can be an address, and most links are names
+        let host = url.split_once("://").map_or("", |(_, rest)| rest);
+        let host = &host[..host.find(['/', '?', '#']).unwrap_or(host.len())];
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+        let name = if host.ends_with(']') {
+            host
+        } else {
+            host.rsplit_once(':').map_or(host, |(name, _)| name)
+        };
+        let last = name
+            .strip_suffix('.')
+            .unwrap_or(name)
+            .rsplit('.')
+            .next()
+            .unwrap_or_default();
+        if name.starts_with('[')
+            || last.starts_with(|first: char| first.is_ascii_digit() || !first.is_ascii())
+        {
+            return self.check_parsed(&parse(url)?);
+        }
+        Ok(())
+    }
+
+    fn check_parsed(&self, url: &Url) -> Result<(), FetchError> {
+        let address: IpAddr = match url.host() {
+            Some(Host::Ipv4(address)) => address.into(),
+            Some(Host::Ipv6(address)) => address.into(),
+            _ => return Ok(()),
+        };
+        let host = url.host_str().unwrap_or_default();
+        let checked = self.0.guard.check(address, host, url.port_or_known_default());
+        checked.map_err(|special| FetchError::refused(host, special))
+    }
+
+    /// The addresses that a request to `host` and `port` may connect to; at least one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Dns`], or [`ErrorKind::PrivateAddress`] where the guard refuses all of them.
+    pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, FetchError> {
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'))
+            .unwrap_or(host);
+        if let Ok(address) = bare.parse::<IpAddr>() {
+            let checked = self.0.guard.check(address, host, Some(port));
+            return checked
+                .map(|()| vec![address])
+                .map_err(|special| FetchError::refused(host, special));
+        }
+        self.0.resolver.resolve(host, Some(port)).await
+    }
+
+    /// What the address guard cannot check, to be told to the user.
+    pub fn guard_note(&self) -> Option<&str> {
+        self.0.proxies.guard_note()
+    }
+
+    /// What is wrong with TLS on this system, to be told to the user.
+    pub fn tls_note(&self) -> Option<&str> {
+        self.0.tls_note
+    }
+
+    /// Cookies refused or given up for room so far.
+    pub fn cookies_dropped(&self) -> u64 {
+        self.0.cookies.dropped()
+    }
+}
+
+impl std::fmt::Debug for Fetcher {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Fetcher")
+            .field("guard", &self.0.guard)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// The headers of a request beyond those of every request, and the jar's cookies among them.
+    fn headers(&self, request: &FetchRequest<'_>, url: &Url, host: &str) -> (HeaderMap, Option<String>) {
+        let mut headers = HeaderMap::new();
+        self.extra.add_to(&mut headers, host);
+        for (name, value) in request.headers {
+            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
+                headers.insert(name, value);
+            }
+        }
+        let cookies = self.cookies.header(url, self.extra.cookie_names(host));
+        if let Some(cookies) = &cookies {
+            let given = headers.get(COOKIE).and_then(|value| value.to_str().ok());
+            let all = given.map_or(Cow::Borrowed(cookies), |given| {
+                Cow::Owned(format!("{given}; {cookies}"))
+            });
+            if let Ok(value) = HeaderValue::from_bytes(all.as_bytes()) {
+                headers.insert(COOKIE, value);
+            }
+        }
+        (headers, cookies)
+    }
+
+    /// Puts the answer's cookies into the jar; says whether a repeat of its request would send others.
+    fn take_cookies(&self, answer: &reqwest::Response, sent: Option<&str>) -> bool {
+        if !answer.headers().contains_key(SET_COOKIE) {
+            return false;
+        }
+        let values = answer.headers().get_all(SET_COOKIE);
+        self.cookies
+            .store(answer.url(), values.iter().map(HeaderValue::as_bytes));
+        let host = answer.url().host_str().unwrap_or_default();
+        self.cookies
+            .header(answer.url(), self.extra.cookie_names(host))
+            .as_deref()
+            != sent
+    }
+
+    fn explain(&self, error: &reqwest::Error, url: &str, situation: Situation) -> FetchError {
+        let proxied = self.proxies.any() && parse(url).is_ok_and(|url| self.proxies.takes(&url));
+        let mut error = classify(error, Situation { proxied, ..situation });
+        self.proxies.redact(&mut error.detail);
+        error
+    }
+
+    /// A plain-text proxy answers in the server's place where it refuses.
+    fn refuse_proxy_status(&self, answer: &reqwest::Response) -> Result<(), FetchError> {
+        if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED && self.proxies.takes(answer.url()) {
+            let words = "the proxy asks for a user name and password (407)";
+            return Err(FetchError::new(ErrorKind::Proxy, false, words));
+        }
+        Ok(())
+    }
+}
+
+fn parse(url: &str) -> Result<Url, FetchError> {
+    let wrong = |words: String| FetchError::new(ErrorKind::Other, false, words);
+    let parsed = Url::parse(url).map_err(|error| wrong(format!("not a URL: {error}")))?;
+    match parsed.scheme() {
+        "http" | "https" => Ok(parsed),
+        scheme => Err(wrong(format!("cannot fetch {scheme} URLs"))),
+    }
+}
+
+/// `scheme://host[:port]` of a URL.
+fn origin(url: &Url) -> &str {
+    &url[..::url::Position::BeforePath]
+}
+
+/// What both clients share.
+fn basic_client(
+    config: &Config,
+    tls: rustls::ClientConfig,
+    resolver: ClientResolver,
+) -> Result<reqwest::ClientBuilder, FetchSetupError> {
+    let agent = HeaderValue::from_str(&config.user_agent).map_err(|_| FetchSetupError::UserAgent)?;
+    let headers = HeaderMap::from_iter([
+        (USER_AGENT, agent),
+        (ACCEPT, HeaderValue::from_static(headers::ACCEPT)),
+        (
+            ACCEPT_ENCODING,
+            HeaderValue::from_static(headers::ACCEPT_ENCODING),
+        ),
+    ]);
+    Ok(Client::builder()
+        .tls_backend_preconfigured(tls)
+        .dns_resolver(resolver)
+        .default_headers(headers)
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        .referer(false)
+        .connect_timeout(config.connect_timeout)
+        .tcp_nodelay(true)
+        .http1_max_headers(MAX_HEADERS)
+        // what browsers forgive
+        .http1_ignore_invalid_headers_in_responses(true)
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW)
+        .http2_max_header_list_size(MAX_HTTP2_HEADERS))
+}

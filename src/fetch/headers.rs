@@ -1,0 +1,174 @@
+//! The request headers that the user gave, and which hosts may see them.
+
+use std::collections::HashSet;
+
+use reqwest::header::{
+    CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+
+use super::address::host_name;
+use super::{FetchSetupError, SeedHost};
+use crate::config::HeaderScope;
+
+/// What every request asks for.
+pub(super) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+/// The codings that we can undo.
+pub(super) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
+
+/// Headers that describe the message or the connection, which are the client's to write.
+const NOT_THEIRS: [HeaderName; 7] = [
+    CONNECTION,
+    CONTENT_LENGTH,
+    EXPECT,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// The user's own headers.
+#[derive(Debug)]
+pub(super) struct ExtraHeaders {
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// Hosts that see them; all where absent.
+    hosts: Option<HashSet<Box<str>>>,
+    cookie_names: Vec<String>,
+}
+
+impl ExtraHeaders {
+    /// Checks the headers and notes who may see them.
+    pub(super) fn new(
+        headers: &[(String, String)],
+        scope: HeaderScope,
+        seeds: &[SeedHost],
+    ) -> Result<ExtraHeaders, FetchSetupError> {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| parse(name, value))
+            .collect::<Result<Vec<_>, _>>()?;
+        let hosts = match scope {
+            HeaderScope::Any => None,
+            HeaderScope::Seeds => Some(seeds.iter().map(|seed| host_name(&seed.host).into()).collect()),
+        };
+        let cookies = headers
+            .iter()
+            .filter(|(name, _)| name == COOKIE)
+            .filter_map(|(_, value)| value.to_str().ok());
+        let names = cookies
+            .flat_map(|value| value.split(';'))
+            .filter_map(|pair| pair.split('=').next());
+        let cookie_names = names.map(|name| name.trim().to_owned()).collect();
+        Ok(ExtraHeaders {
+            headers,
+            hosts,
+            cookie_names,
+        })
+    }
+
+    /// Adds them to a request for `host`, if it may see them.
+    pub(super) fn add_to(&self, request: &mut HeaderMap, host: &str) {
+        if self.headers.is_empty() || !self.may_see(host) {
+            return;
+        }
+        for (name, value) in &self.headers {
+            request.append(name.clone(), value.clone());
+        }
+    }
+
+    /// Cookies that the user's own headers set for `host`, which the jar does not overrule.
+    pub(super) fn cookie_names(&self, host: &str) -> &[String] {
+        if self.cookie_names.is_empty() || !self.may_see(host) {
+            &[]
+        } else {
+            &self.cookie_names
+        }
+    }
+
+    fn may_see(&self, host: &str) -> bool {
+        self.hosts
+            .as_ref()
+            .is_none_or(|hosts| hosts.contains(host) || hosts.contains(host_name(host).as_str()))
+    }
+}
+
+fn parse(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), FetchSetupError> {
+    let refuse = |reason| FetchSetupError::Header {
+        name: name.chars().take(64).collect(),
+        reason,
+    };
+    let parsed: HeaderName = name
+        .trim()
+        .parse()
+        .map_err(|_| refuse("this is no header name"))?;
+    if parsed == HOST {
+        return Err(refuse(
+            "the host is the URL's; use --resolve to ask another address",
+        ));
+    }
+    if NOT_THEIRS.contains(&parsed) {
+        return Err(refuse("this header is written by the client itself"));
+    }
+    let value = HeaderValue::from_bytes(value.trim().as_bytes())
+        .map_err(|_| refuse("the value has control characters"))?;
+    Ok((parsed, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seeds() -> Vec<SeedHost> {
+        vec![SeedHost {
+            host: "Seed.example".to_owned(),
+            port: 443,
+        }]
+    }
+
+    fn extra(name: &str, value: &str, scope: HeaderScope) -> Result<ExtraHeaders, FetchSetupError> {
+        ExtraHeaders::new(&[(name.to_owned(), value.to_owned())], scope, &seeds())
+    }
+
+    #[test]
+    fn only_hosts_of_seeds_see_them() {
+        let headers = extra("Authorization", "secret", HeaderScope::Seeds).expect("a header");
+        let mut map = HeaderMap::new();
+        headers.add_to(&mut map, "other.example");
+        headers.add_to(&mut map, "sub.seed.example");
+        assert!(map.is_empty());
+        headers.add_to(&mut map, "seed.example");
+        assert_eq!(map.len(), 1);
+    }
+
+    #[test]
+    fn every_host_sees_them_where_asked() {
+        let headers = extra("X-Note", "1", HeaderScope::Any).expect("a header");
+        let mut map = HeaderMap::new();
+        headers.add_to(&mut map, "other.example");
+        assert_eq!(map.len(), 1);
+    }
+
+    #[test]
+    fn headers_of_the_client_are_refused() {
+        for name in [
+            "Host",
+            "Content-Length",
+            "transfer-encoding",
+            "Connection",
+            "bad name",
+            "",
+        ] {
+            assert!(extra(name, "1", HeaderScope::Any).is_err(), "{name}");
+        }
+        assert!(extra("X", "a\nb", HeaderScope::Any).is_err());
+    }
+
+    #[test]
+    fn names_of_cookies_are_known() {
+        let headers = extra("Cookie", "a=1; b=2;c", HeaderScope::Any).expect("a header");
+        assert_eq!(headers.cookie_names("a.example"), ["a", "b", "c"]);
+        let headers = extra("Cookie", "a=1", HeaderScope::Seeds).expect("a header");
+        assert!(headers.cookie_names("a.example").is_empty());
+    }
+}

@@ -1,0 +1,176 @@
+//! Which requests go through a proxy, and what must be said about it.
+
+use ::url::Url;
+use hyper::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::Proxy;
+
+use super::FetchSetupError;
+
+/// Where proxies are looked for when none was given.
+const VARIABLES: [&str; 6] = [
+    "http_proxy",
+    "HTTP_PROXY",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+];
+
+const NOTE: &str =
+    "behind a proxy the address guard can check literal addresses only: names are resolved by the proxy";
+
+enum Route {
+    Direct,
+    /// `--proxy`; whether it resolves the names.
+    All(Box<Proxy>, bool),
+    /// As the environment (and `NO_PROXY`) says.
+    Environment(Box<Matcher>),
+}
+
+/// The proxies of a crawl.
+pub(super) struct Proxies {
+    route: Route,
+    secrets: Vec<String>,
+}
+
+impl Proxies {
+    /// The proxy that was given, else what the environment says where `environment` is set.
+    pub(super) fn new(given: Option<&str>, environment: bool) -> Result<Proxies, FetchSetupError> {
+        if let Some(given) = given {
+            return Proxies::given(given);
+        }
+        if !environment {
+            return Ok(Proxies {
+                route: Route::Direct,
+                secrets: Vec::new(),
+            });
+        }
+        let matcher = Matcher::from_system();
+        let used = ["http://site.example/", "https://site.example/"]
+            .iter()
+            .any(|sample| matcher.intercept(&Uri::from_static(sample)).is_some());
+        let values = VARIABLES.iter().filter_map(|name| std::env::var(name).ok());
+        let secrets = values
+            .filter_map(|value| Url::parse(&value).ok())
+            .flat_map(|url| passwords(&url))
+            .collect();
+        let route = if used {
+            Route::Environment(Box::new(matcher))
+        } else {
+            Route::Direct
+        };
+        Ok(Proxies { route, secrets })
+    }
+
+    fn given(given: &str) -> Result<Proxies, FetchSetupError> {
+        let with_scheme = if given.contains("://") {
+            given.to_owned()
+        } else {
+            format!("http://{given}")
+        };
+        let url = Url::parse(&with_scheme).map_err(|_| FetchSetupError::Proxy)?;
+        let remote_names = match url.scheme() {
+            "http" | "https" | "socks5h" | "socks4a" => true,
+            "socks5" | "socks4" => false,
+            _ => return Err(FetchSetupError::Proxy),
+        };
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(FetchSetupError::Proxy);
+        }
+        let proxy = Proxy::all(with_scheme.as_str()).map_err(|_| FetchSetupError::Proxy)?;
+        Ok(Proxies {
+            route: Route::All(Box::new(proxy), remote_names),
+            secrets: passwords(&url),
+        })
+    }
+
+    /// Tells the client.
+    pub(super) fn apply(&self, builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+        match &self.route {
+            Route::Direct => builder.no_proxy(),
+            Route::All(proxy, _) => builder.no_proxy().proxy(proxy.as_ref().clone()),
+            // the client reads the environment by itself
+            Route::Environment(_) => builder,
+        }
+    }
+
+    /// Whether any request may go through a proxy.
+    pub(super) fn any(&self) -> bool {
+        !matches!(self.route, Route::Direct)
+    }
+
+    /// Whether a request for `url` goes through a proxy.
+    pub(super) fn takes(&self, url: &Url) -> bool {
+        match &self.route {
+            Route::Direct => false,
+            Route::All(..) => true,
+            Route::Environment(matcher) => url
+                .as_str()
+                .parse::<Uri>()
+                .is_ok_and(|uri| matcher.intercept(&uri).is_some()),
+        }
+    }
+
+    /// What the address guard cannot do because of a proxy.
+    pub(super) fn guard_note(&self) -> Option<&'static str> {
+        match &self.route {
+            Route::Direct | Route::All(_, false) => None,
+            Route::All(_, true) | Route::Environment(_) => Some(NOTE),
+        }
+    }
+
+    /// Blots out passwords, should an error message show one.
+    pub(super) fn redact(&self, text: &mut String) {
+        for secret in &self.secrets {
+            if text.contains(secret.as_str()) {
+                *text = text.replace(secret.as_str(), "***");
+            }
+        }
+    }
+}
+
+fn passwords(url: &Url) -> Vec<String> {
+    let Some(coded) = url.password().filter(|password| !password.is_empty()) else {
+        return Vec::new();
+    };
+    // as written, and as sent
+    let pair = format!("{}={}", "p", coded.replace('+', "%2B"));
+    let decoded = ::url::form_urlencoded::parse(pair.as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned());
+    std::iter::once(coded.to_owned()).chain(decoded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_are_checked_and_passwords_kept_out_of_messages() {
+        for wrong in ["ftp://h:1", "http://", "::", "socks5://"] {
+            let error = Proxies::new(Some(wrong), false).err().expect(wrong);
+            assert!(!error.to_string().contains("h:1"));
+        }
+        let proxies = Proxies::new(Some("http://me:s%2Bcret@proxy.test:3128"), false).expect("a proxy");
+        let mut text = "refused s%2Bcret and s+cret".to_owned();
+        proxies.redact(&mut text);
+        assert_eq!(text, "refused *** and ***");
+    }
+
+    #[test]
+    fn the_note_is_for_proxies_that_resolve_names() {
+        for (given, noted) in [
+            ("http://p:1", true),
+            ("p:1", true),
+            ("https://p:1", true),
+            ("socks5h://p:1", true),
+            ("socks5://p:1", false),
+        ] {
+            let proxies = Proxies::new(Some(given), false).expect(given);
+            assert_eq!(proxies.guard_note().is_some(), noted, "{given}");
+            assert!(proxies.any() && proxies.takes(&Url::parse("http://a.test/").expect("a URL")));
+        }
+        assert!(Proxies::new(None, false).expect("none").guard_note().is_none());
+    }
+}

@@ -1,0 +1,122 @@
+//! An answer: its head, and its body.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+
+use super::FetchError;
+use super::body::{Body, BodyReport, Limits};
+use super::error::Situation;
+
+/// An answer to a request.
+pub struct Response {
+    status: u16,
+    headers: HeaderMap,
+    remote: Option<SocketAddr>,
+    set_new_cookie: bool,
+    body: Body,
+}
+
+impl Response {
+    pub(super) fn new(
+        answer: reqwest::Response,
+        set_new_cookie: bool,
+        limits: Limits,
+        situation: Situation,
+    ) -> Response {
+        let status = answer.status().as_u16();
+        let remote = answer.remote_addr();
+        let mut message = hyper::Response::<reqwest::Body>::from(answer);
+        let headers = std::mem::take(message.headers_mut());
+        let body = Body::new(message.into_body(), &headers, limits, situation);
+        Response {
+            status,
+            headers,
+            remote,
+            set_new_cookie,
+            body,
+        }
+    }
+
+    /// The status code.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The first header of that name, as text.
+    pub fn header(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.headers.get(name).map(|value| text(value.as_bytes()))
+    }
+
+    /// Every header of that name, as text.
+    pub fn header_values<'a>(&'a self, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
+        self.headers
+            .get_all(name)
+            .into_iter()
+            .map(|value| text(value.as_bytes()))
+    }
+
+    /// All headers, names in lower case, in order.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+    }
+
+    /// The `Content-Type` header.
+    pub fn content_type(&self) -> Option<Cow<'_, str>> {
+        self.headers.get(CONTENT_TYPE).map(|value| text(value.as_bytes()))
+    }
+
+    /// The `Content-Length` header: bytes of body as coded.
+    pub fn content_length(&self) -> Option<u64> {
+        self.headers
+            .get(CONTENT_LENGTH)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|text| text.trim().parse().ok())
+    }
+
+    /// The address that answered: the server's, or the proxy's.
+    pub fn remote_address(&self) -> Option<SocketAddr> {
+        self.remote
+    }
+
+    /// Whether this answer changed the cookies that a repeat of its request would send.
+    pub fn set_new_cookie(&self) -> bool {
+        self.set_new_cookie
+    }
+
+    /// The next piece of the decoded body, 64 KiB at most; `None` at its end or at the limit.
+    ///
+    /// # Errors
+    /// The body broke off, took too long or cannot be decoded. What was given out before is good;
+    /// nothing comes after it.
+    pub async fn chunk(&mut self) -> Result<Option<&[u8]>, FetchError> {
+        self.body.chunk().await
+    }
+
+    /// What became of the body so far. Dropping the rest closes the connection, unless all was read.
+    pub fn finish(self) -> BodyReport {
+        self.body.report().clone()
+    }
+}
+
+impl std::fmt::Debug for Response {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = formatter.debug_struct("Response");
+        debug
+            .field("status", &self.status)
+            .field("headers", &self.headers)
+            .field("report", self.body.report());
+        debug.finish_non_exhaustive()
+    }
+}
+
+/// A header's value as text: UTF-8 where it is that, else Latin-1 (as the Fetch standard's isomorphic decode).
+fn text(value: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(value) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(value.iter().copied().map(char::from).collect()),
+    }
+}
