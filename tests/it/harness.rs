@@ -55,7 +55,9 @@ pub(crate) fn crawl_guarded(arguments: &[&str]) -> Run {
     if !all.contains(&"--delay") {
         all.extend(["--delay", "0s"]);
     }
-    crawl_into(&directory.path().join("crawl"), &all)
+    let run = crawl_into(&directory.path().join("crawl"), &all);
+    assert_eq!(run.number("urls.in_flight"), 0, "nothing in flight at the end");
+    run
 }
 
 /// A crawl with exactly these arguments, into `output`.
@@ -213,11 +215,13 @@ impl Run {
         );
         assert_eq!(
             self.number("urls.unique"),
-            fetched + self.total("urls.skipped_after_queue") + self.number("urls.queued"),
-            "unique = fetched + skipped after the queue + queued: {}",
+            fetched
+                + self.total("urls.skipped_after_queue")
+                + self.number("urls.queued")
+                + self.number("urls.in_flight"),
+            "unique = fetched + skipped after the queue + queued + in flight: {}",
             self.summary["urls"]
         );
-        assert_eq!(self.number("urls.in_flight"), 0, "nothing in flight at the end");
         self.check_rows();
     }
 
