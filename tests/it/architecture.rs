@@ -80,7 +80,7 @@ fn layering(file: &str, row: u8, tokens: &[Token], found: &mut Vec<String>) {
             )),
             Some(other) if other > row => found.push(format!("{file}:{line}: imports {module}, a row above")),
             Some(other) if other == row => {
-                found.push(format!("{file}:{line}: imports {module} of its own row"))
+                found.push(format!("{file}:{line}: imports {module} of its own row"));
             }
             Some(_) => {}
         }

@@ -77,13 +77,15 @@ fn agree(requests: &[(u16, String)], expected: &Walk, run: &Run) {
     let needless: Vec<_> = requested.difference(&reachable).collect();
     assert!(
         missing.is_empty(),
-        "{} never requested: {missing:?}",
-        missing.len()
+        "{} never requested, such as {:?}",
+        missing.len(),
+        some(&missing)
     );
     assert!(
         needless.is_empty(),
-        "{} requested without a link: {needless:?}",
-        needless.len()
+        "{} requested without a link, such as {:?}",
+        needless.len(),
+        some(&needless)
     );
     assert_eq!(run.pages.len(), reachable.len(), "a record for each");
     assert_eq!(

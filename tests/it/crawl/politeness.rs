@@ -236,9 +236,9 @@ fn retry_after_pauses_the_whole_host_and_no_other() {
         let (told, later) = since_busy(&server);
         let resumed = later.first().expect("the host was asked again").at;
         assert!(
-            resumed - told >= Duration::from_secs(2),
+            resumed >= told + Duration::from_secs(2),
             "asked again after {:?}",
-            resumed - told
+            resumed.saturating_sub(told)
         );
         let others = server
             .log()
@@ -266,9 +266,9 @@ fn retry_after_may_be_a_date() {
         .unwrap();
     let tolerance = Duration::from_millis(50);
     assert!(
-        resumed - started + tolerance >= until,
+        resumed + tolerance >= started + until,
         "asked again {:?} after the start",
-        resumed - started
+        resumed.saturating_sub(started)
     );
 }
 
@@ -295,9 +295,9 @@ fn an_odd_retry_after_is_a_backoff_and_a_far_one_is_clamped() {
         let resumed = later.first().expect("the host was asked again").at;
         if value.ends_with("GMT") || value == "86400" {
             assert!(
-                resumed - told >= Duration::from_secs(1),
+                resumed >= told + Duration::from_secs(1),
                 "{value}: after {:?}",
-                resumed - told
+                resumed.saturating_sub(told)
             );
         }
     }

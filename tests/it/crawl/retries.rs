@@ -64,7 +64,7 @@ fn a_body_that_stays_short_is_kept_and_said_to_be_short() {
 
 #[test]
 fn what_is_not_http_is_a_record_and_not_asked_again() {
-    let garbage: Vec<u8> = (0..4096_u32).map(|i| (i * 7919 >> 3) as u8).collect();
+    let garbage: Vec<u8> = (0..4096_u32).map(|i| ((i * 7919) >> 3) as u8).collect();
     for bytes in [
         garbage,
         b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(),

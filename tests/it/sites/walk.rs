@@ -5,6 +5,7 @@
 
 use scraper::{ElementRef, Html, Selector};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use url::Url;
 
@@ -77,8 +78,12 @@ pub(super) fn key(target: &str) -> String {
                 key.push(char::from(octet));
                 key.push_str(&part[2..]);
             }
-            Some(octet) => key.push_str(&format!("%{octet:02X}{}", &part[2..])),
-            None => key.push_str(&format!("%{part}")),
+            Some(octet) => {
+                let _infallible = write!(key, "%{octet:02X}{}", &part[2..]);
+            }
+            None => {
+                let _infallible = write!(key, "%{part}");
+            }
         }
     }
     key
