@@ -1,3 +1,11 @@
-//! The integration tests, as one binary so that it links once.
+//! The integration tests: one binary, so that it is linked once.
+//!
+//! They see dragline from outside only: sources, command line, files, requests.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod command;
+mod architecture;
+mod crawl;
+mod harness;
+mod robots_access;
+mod server;
+mod sites;

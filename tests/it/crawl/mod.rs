@@ -1,0 +1,18 @@
+//! Crawls of small scripted sites with the real binary, one module per kind of trouble.
+//!
+//! What is checked: the server's own log, and the files the crawl left.
+
+mod accounts;
+mod body;
+mod cookies;
+mod end;
+mod fairness;
+mod lifecycle;
+mod limits;
+mod links;
+mod politeness;
+mod redirects;
+mod retries;
+mod robots;
+mod scope;
+mod security;

@@ -1,0 +1,251 @@
+//! Runs the binary and reads what it left; every finished crawl is held to the law of sums.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A guard against hanging; no test measures a time by it.
+const GUARD: Duration = Duration::from_secs(240);
+
+/// What one run of the binary left.
+pub(crate) struct Run {
+    /// The exit code; absent where a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// What it printed on stderr.
+    pub(crate) stderr: String,
+    /// The rows of `pages.jsonl`.
+    pub(crate) pages: Vec<Value>,
+    /// The rows of `skipped.jsonl`.
+    pub(crate) skipped: Vec<Value>,
+    /// `summary.json`.
+    pub(crate) summary: Value,
+}
+
+/// The binary, on its own: no proxy, no settings from the environment of whoever runs the tests.
+pub(crate) fn dragline() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dragline"));
+    for (name, _) in std::env::vars_os() {
+        let lower = name.to_string_lossy().to_lowercase();
+        if lower.ends_with("_proxy") || lower.starts_with("dragline") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// A crawl in a directory of its own, private addresses allowed, without delay: what most tests want.
+pub(crate) fn crawl<Argument: AsRef<str>>(arguments: &[Argument]) -> Run {
+    let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
+    crawl_guarded(&[&["--allow-private"], &arguments[..]].concat())
+}
+
+/// The same, with private addresses refused.
+pub(crate) fn crawl_guarded(arguments: &[&str]) -> Run {
+    let directory = TempDir::new().unwrap();
+    let mut all = vec!["--log-skipped"];
+    all.extend(arguments);
+    if !all.contains(&"--delay") {
+        all.extend(["--delay", "0s"]);
+    }
+    let run = crawl_into(&directory.path().join("crawl"), &all);
+    assert_eq!(run.number("urls.in_flight"), 0, "nothing in flight at the end");
+    run
+}
+
+/// A crawl with exactly these arguments, into `output`.
+pub(crate) fn crawl_into<Argument: AsRef<str>>(output: &Path, arguments: &[Argument]) -> Run {
+    finish(start(output, arguments), output)
+}
+
+/// Starts a crawl and leaves it running.
+pub(crate) fn start<Argument: AsRef<str>>(output: &Path, arguments: &[Argument]) -> Child {
+    let mut command = dragline();
+    command
+        .arg("crawl")
+        .args(arguments.iter().map(AsRef::as_ref))
+        .arg("-o")
+        .arg(output);
+    command.spawn().unwrap()
+}
+
+/// Waits for a crawl and reads what it left in `output`.
+pub(crate) fn finish(mut child: Child, output: &Path) -> Run {
+    let stdout = drain(child.stdout.take());
+    let stderr = drain(child.stderr.take());
+    let code = wait(&mut child);
+    stdout.join().unwrap();
+    let run = Run {
+        code,
+        stderr: stderr.join().unwrap(),
+        pages: rows(&output.join("pages.jsonl")),
+        skipped: rows(&output.join("skipped.jsonl")),
+        summary: std::fs::read(output.join("summary.json"))
+            .map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).unwrap()),
+    };
+    if !run.summary.is_null() {
+        run.check_sums();
+    }
+    run
+}
+
+/// Reads a pipe to its end beside the waiting, so that a full pipe blocks nobody.
+fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            pipe.read_to_end(&mut bytes).unwrap();
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn wait(child: &mut Child) -> Option<i32> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if started.elapsed() > GUARD {
+            child.kill().unwrap();
+            panic!("the crawl did not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The rows of a file of JSON lines; none where it is absent.
+pub(crate) fn rows(path: &PathBuf) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e} in {line}")))
+        .collect()
+}
+
+impl Run {
+    /// A number of the summary by its path, `urls.discovered`; 0 where absent.
+    pub(crate) fn number(&self, path: &str) -> u64 {
+        let value = path.split('.').fold(&self.summary, |value, name| &value[name]);
+        value.as_u64().unwrap_or(0)
+    }
+
+    /// The sum over an object of counters.
+    fn total(&self, path: &str) -> u64 {
+        let value = path.split('.').fold(&self.summary, |value, name| &value[name]);
+        value
+            .as_object()
+            .map_or(0, |all| all.values().filter_map(Value::as_u64).sum())
+    }
+
+    /// How many URLs were skipped for a reason, before and after queueing.
+    pub(crate) fn skips(&self, reason: &str) -> u64 {
+        self.number(&format!("urls.skipped_before_queue.{reason}"))
+            + self.number(&format!("urls.skipped_after_queue.{reason}"))
+    }
+
+    /// The record of a URL as requested.
+    #[track_caller]
+    pub(crate) fn page(&self, url: &str) -> &Value {
+        let found: Vec<&Value> = self.pages.iter().filter(|page| page["url"] == url).collect();
+        assert_eq!(found.len(), 1, "records of {url} among {:?}", self.urls());
+        found[0]
+    }
+
+    /// The requested URLs of all records, sorted.
+    pub(crate) fn urls(&self) -> Vec<&str> {
+        let mut urls: Vec<&str> = self
+            .pages
+            .iter()
+            .filter_map(|page| page["url"].as_str())
+            .collect();
+        urls.sort_unstable();
+        urls
+    }
+
+    /// Why a URL was skipped, by its row of `skipped.jsonl`.
+    pub(crate) fn skip_reason(&self, url: &str) -> Option<&str> {
+        self.skipped
+            .iter()
+            .find(|row| row["url"] == url)
+            .and_then(|row| row["reason"].as_str())
+    }
+
+    /// The numbers of the summary add up among themselves and with the files.
+    #[track_caller]
+    fn check_sums(&self) {
+        let fetched = self.number("pages.fetched");
+        assert_eq!(fetched, self.pages.len() as u64, "fetched = lines of pages.jsonl");
+        assert_eq!(
+            fetched,
+            self.number("pages.ok") + self.number("pages.failed"),
+            "fetched = ok + failed"
+        );
+        let failed = self.pages.iter().filter(|page| !page["error"].is_null()).count();
+        assert_eq!(
+            self.number("pages.failed"),
+            failed as u64,
+            "failed = records with an error"
+        );
+        assert_eq!(
+            self.total("pages.by_error"),
+            failed as u64,
+            "failed = sum of by_error"
+        );
+        let answered = self.pages.iter().filter(|page| !page["status"].is_null()).count();
+        assert_eq!(
+            self.total("pages.by_status"),
+            answered as u64,
+            "answers = sum of by_status"
+        );
+        assert_eq!(
+            self.number("urls.discovered"),
+            self.number("urls.repeats")
+                + self.total("urls.skipped_before_queue")
+                + self.number("urls.unique")
+                + self.number("urls.doubts_pending"),
+            "discovered = repeats + skipped before the queue + unique + doubts pending: {}",
+            self.summary["urls"]
+        );
+        assert_eq!(
+            self.number("urls.unique"),
+            fetched
+                + self.total("urls.skipped_after_queue")
+                + self.number("urls.queued")
+                + self.number("urls.in_flight"),
+            "unique = fetched + skipped after the queue + queued + in flight: {}",
+            self.summary["urls"]
+        );
+        self.check_rows();
+    }
+
+    /// One record per page, one row per skip where rows were asked for.
+    #[track_caller]
+    fn check_rows(&self) {
+        let mut seen = BTreeSet::new();
+        for page in &self.pages {
+            let key = if page["canonical"].is_null() {
+                &page["url"]
+            } else {
+                &page["canonical"]
+            };
+            assert!(seen.insert(key.to_string()), "two records of {key}");
+        }
+        if self.skipped.is_empty() {
+            return;
+        }
+        let mut counted: BTreeMap<&str, u64> = BTreeMap::new();
+        for row in &self.skipped {
+            *counted.entry(row["reason"].as_str().unwrap()).or_default() += 1;
+        }
+        for (reason, rows) in counted {
+            assert_eq!(rows, self.skips(reason), "rows and counter of {reason}");
+        }
+    }
+}
