@@ -39,7 +39,9 @@ pub struct Candidate {
     /// How it was found.
     pub via: Via,
     /// Redirects that led here, one after another.
-    pub hops: u8,
+    pub hops: u32,
+    /// It is a seed, or what a seed redirected to: its redirects move the scope along.
+    pub carries_scope: bool,
     /// The page it was found on.
     pub referrer: Option<Arc<str>>,
 }
@@ -48,6 +50,44 @@ impl Candidate {
     /// `scheme://host[:port]`, the unit that robots.txt speaks for.
     pub fn origin(&self) -> &str {
         &self.url[..usize::from(self.origin_length)]
+    }
+}
+
+/// The links of one page: their text in one buffer, so that a page costs two
+/// allocations and not one per link.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LinkBatch {
+    /// The URLs, one after another.
+    pub text: String,
+    /// Where each stands in `text`, and what is known of it. No key twice.
+    pub links: Vec<Link>,
+    /// Links to a URL that stands in the batch already.
+    pub repeats: u64,
+    /// Links that are not kept, by reason: past the limits of one page.
+    pub dropped: u64,
+}
+
+/// One link of a [`LinkBatch`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// First byte in the batch's text.
+    pub start: u32,
+    /// Bytes.
+    pub length: u32,
+    /// Bytes of the URL that are its origin; 0 where the URL is not usable.
+    pub origin_length: u16,
+    /// The key of its canonical form.
+    pub key: UrlKey,
+    /// How it was found.
+    pub via: Via,
+    /// Why it is not to be queued, where it is not.
+    pub skip: Option<SkipReason>,
+}
+
+impl LinkBatch {
+    /// The URL of a link.
+    pub fn url(&self, link: &Link) -> &str {
+        self.text.get(link.start as usize..(link.start + link.length) as usize).unwrap_or_default()
     }
 }
 

@@ -77,6 +77,11 @@ impl Scope {
         &self.moved
     }
 
+    /// Which state of the scope this is: it changes whenever a seed moves it.
+    pub fn generation(&self) -> u64 {
+        self.moved_count
+    }
+
     /// How many seeds have moved.
     pub fn moved_count(&self) -> u64 {
         self.moved_count

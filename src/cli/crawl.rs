@@ -1,13 +1,19 @@
 //! `dragline crawl [URL…]`
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use dragline::config::{Config, Options, defaults};
+use dragline::engine::{Crawl, Event, Observer};
+use dragline::scope::canonical_rules;
+use dragline::sink::CrawlDirectory;
+use dragline::stats::Snapshot;
+use dragline::url::Canonicalizer;
 
-use super::output::Output;
 use super::progress::Display;
-use super::{ExitCode, Failure, glue, layers, seeds};
+use super::{ExitCode, Failure, layers, seeds};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -38,28 +44,42 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
 /// all of them, and the seeds, are found good.
 pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
     let config = options.resolve()?;
-    let frozen = Options::from(&config).to_toml()?;
     seeds::check(options)?;
     let path = options.output.as_deref().unwrap_or(Path::new(defaults::OUTPUT));
-    let output = Output::claim(path, options.fresh.unwrap_or(false))?;
-    if let Err(failure) = take_seeds(options, &config, &output) {
-        output.withdraw();
+    let directory = CrawlDirectory::claim(path, options.fresh.unwrap_or(false))?;
+    if let Err(failure) = take_seeds(options, &config, &directory) {
+        directory.withdraw();
         return Err(failure);
     }
-    output.begin(&frozen)?;
-    let mut display = Display::new(
-        options.progress.unwrap_or(defaults::PROGRESS),
-        config.stats_interval,
-    );
-    let summary = glue::crawl(&config, output.path(), &output.seeds(), &mut display)?;
+    let crawl = build(options, directory)?;
+    let mut display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
+    if let Some(note) = crawl.note() {
+        display.notice(note);
+    }
+    let summary = match crawl.run(&mut display) {
+        Ok(summary) => summary,
+        Err(error) => {
+            display.finish(&error.summary);
+            return Err(error.into());
+        }
+    };
     display.finish(&summary);
     Ok(summary.end_reason.into())
 }
 
+fn build(options: &Options, directory: CrawlDirectory) -> Result<Crawl, Failure> {
+    let spool = directory.incoming_seeds();
+    let lines = File::open(&spool).map_err(|error| Failure::writing(&spool.display().to_string(), &error))?;
+    let lines = BufReader::new(lines).lines().map_while(Result::ok);
+    let builder = Crawl::builder().options(options.clone()).seeds(lines).directory(directory).signals(true);
+    Ok(builder.build()?)
+}
+
 /// Collects the seeds; fails where none is left.
-fn take_seeds(options: &Options, config: &Config, output: &Output) -> Result<(), Failure> {
-    let spooled = seeds::spool(options, &output.incoming_seeds(), |text| {
-        glue::judge_seed(config, text)
+fn take_seeds(options: &Options, config: &Config, directory: &CrawlDirectory) -> Result<(), Failure> {
+    let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
+    let spooled = seeds::spool(options, &directory.incoming_seeds(), |text| {
+        judge(&canonicalizer, config.max_url_length, text)
     })?;
     if spooled.accepted == 0 {
         let message = match spooled.refused {
@@ -69,4 +89,23 @@ fn take_seeds(options: &Options, config: &Config, output: &Output) -> Result<(),
         return Err(Failure::new(ExitCode::Usage, message));
     }
     Ok(())
+}
+
+/// Whether a text can be a seed; the reason names text and remedy.
+fn judge(canonicalizer: &Canonicalizer, longest: usize, text: &str) -> Result<(), String> {
+    let target = canonicalizer.parse(text).map_err(|reject| format!("'{text}': {reject}"))?;
+    if target.requested.len() > longest {
+        return Err(format!("'{text}' is longer than --max-url-length {longest}"));
+    }
+    Ok(())
+}
+
+impl Observer for Display {
+    fn snapshot(&mut self, snapshot: &Snapshot) {
+        Display::snapshot(self, snapshot);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.notice(&event.to_string());
+    }
 }

@@ -4,10 +4,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use std::sync::Arc;
+
 use clap::ArgMatches;
 use dragline::config::{Count, Options, Span};
+use dragline::site::{Site, SiteSettings, serve};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
 
-use super::{ExitCode, Failure, crawl, glue, layers};
+use super::{ExitCode, Failure, crawl, layers, print};
 
 /// The shared options that matter here.
 pub(super) const OPTIONS: [&str; 11] = [
@@ -24,6 +29,10 @@ pub(super) const OPTIONS: [&str; 11] = [
     "max-pages",
 ];
 
+/// The same website each time.
+const SITE_SEED: u64 = 1;
+/// The website leaves the rest of the machine to whoever crawls it.
+const SITE_THREADS: usize = 1;
 /// Where the demonstration leaves its crawl, unless told.
 const OUTPUT: &str = "crawl-demo";
 
@@ -58,16 +67,17 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
         let message = "--hosts: more than --pages; every host needs a page";
         return Err(Failure::new(ExitCode::Usage, message));
     }
+    let site = site(arguments.pages, arguments.hosts)?;
     if arguments.serve {
-        return glue::serve(arguments.pages.0, arguments.hosts.0, arguments.listen);
+        return serve_until_stopped(site, arguments.listen);
     }
-    let site = glue::start_site(arguments.pages.0, arguments.hosts.0, arguments.listen)?;
+    let address = serve_beside(site.clone(), arguments.listen)?;
     let typed = layers::merged(arguments.options, matches, None)?;
     // Whatever else is set, the demonstration crawls its own website, without a pause.
     let options = Options {
-        urls: site.seeds.clone(),
+        urls: site.seed_urls(address.port()),
         seeds: Vec::new(),
-        resolve: site.resolve.clone(),
+        resolve: site.resolve_flags(address),
         delay: Some(Span(Duration::ZERO)),
         allow_private: Some(true),
         output: Some(typed.output.clone().unwrap_or_else(|| PathBuf::from(OUTPUT))),
@@ -75,6 +85,61 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
     };
     eprintln!("dragline: the same as\n  {}", equivalent(&options)?);
     crawl::start(&options)
+}
+
+fn site(pages: Count, hosts: Count) -> Result<Arc<Site>, Failure> {
+    let hosts = u32::try_from(hosts.0).unwrap_or(u32::MAX);
+    let settings = SiteSettings { pages: pages.0, hosts, seed: SITE_SEED };
+    let site = Site::new(settings).map_err(|error| Failure::new(ExitCode::Usage, error.to_string()))?;
+    Ok(Arc::new(site))
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(SITE_THREADS).enable_all().build();
+    built.map_err(|error| Failure::new(ExitCode::Failed, format!("cannot start the website: {error}")))
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
+    let message = format!("--listen {address}: {error}; give another address or port");
+    Failure::new(ExitCode::Configuration, message)
+}
+
+/// Serves the website until the process is told to stop.
+fn serve_until_stopped(site: Arc<Site>, listen: SocketAddr) -> Result<ExitCode, Failure> {
+    runtime()?.block_on(async {
+        let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen(listen, &error))?;
+        let address = listener.local_addr().map_err(|error| cannot_listen(listen, &error))?;
+        print(&site.banner(address))?;
+        let stopped = async {
+            let _ = tokio::signal::ctrl_c().await;
+        };
+        let served = serve(site, listener, stopped).await;
+        let report = served.map_err(|error| Failure::new(ExitCode::Failed, error.to_string()))?;
+        eprintln!("dragline: {} requests answered", report.requests);
+        Ok(ExitCode::Done)
+    })
+}
+
+/// Serves the website from a thread of its own for as long as this process lives; returns where.
+fn serve_beside(site: Arc<Site>, listen: SocketAddr) -> Result<SocketAddr, Failure> {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = match runtime() {
+            Ok(runtime) => runtime,
+            Err(failure) => return tell.send(Err(failure)).unwrap_or(()),
+        };
+        runtime.block_on(async {
+            let bound = TcpListener::bind(listen).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
+            match bound {
+                Ok((address, listener)) => {
+                    let _ = tell.send(Ok(address));
+                    let _ = serve(site, listener, std::future::pending::<()>()).await;
+                }
+                Err(error) => tell.send(Err(cannot_listen(listen, &error))).unwrap_or(()),
+            }
+        });
+    });
+    told.recv().unwrap_or_else(|_| Err(Failure::new(ExitCode::Failed, "the website did not start")))
 }
 
 /// The `crawl` command that does the same.

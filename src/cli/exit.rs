@@ -4,6 +4,8 @@ use std::fmt::Write;
 use std::io;
 
 use dragline::config::ConfigError;
+use dragline::engine::{CoreError, CrawlError, SetupError};
+use dragline::sink::DirectoryError;
 use dragline::stats::EndReason;
 
 /// How the process ends. The numbers are promised to scripts.
@@ -111,11 +113,7 @@ impl Failure {
 
     /// A write that failed; a full disk has its own code.
     pub(super) fn writing(what: &str, error: &io::Error) -> Failure {
-        let full = matches!(
-            error.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-        );
-        if full {
+        if is_full(error) {
             let message = format!("{what}: the disk is full; make room, or give another --output");
             return Failure::new(ExitCode::DiskFull, message);
         }
@@ -123,9 +121,44 @@ impl Failure {
     }
 }
 
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Failure {
         Failure::new(ExitCode::Configuration, error.to_string())
+    }
+}
+
+impl From<DirectoryError> for Failure {
+    fn from(error: DirectoryError) -> Failure {
+        let code = match &error {
+            DirectoryError::Complete(_) => ExitCode::AlreadyComplete,
+            DirectoryError::Unfinished(_) | DirectoryError::InUse { .. } => ExitCode::DirectoryInUse,
+            DirectoryError::Io { source, .. } if is_full(source) => ExitCode::DiskFull,
+            _ => ExitCode::Configuration,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Failure {
+        match error {
+            SetupError::Directory(error) => error.into(),
+            SetupError::NoSeeds => Failure::new(ExitCode::Usage, error.to_string()),
+            error => Failure::new(ExitCode::Configuration, error.to_string()),
+        }
+    }
+}
+
+impl From<CrawlError> for Failure {
+    fn from(error: CrawlError) -> Failure {
+        match &error.source {
+            CoreError::Sink(source) => Failure::writing("results", source),
+            _ => Failure::new(ExitCode::Failed, error.to_string()),
+        }
     }
 }
 

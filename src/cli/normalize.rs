@@ -1,8 +1,10 @@
 //! `dragline normalize URL`
 
 use dragline::config::Options;
+use dragline::scope::canonical_rules;
+use dragline::url::Canonicalizer;
 
-use super::{ExitCode, Failure, escape, glue, print};
+use super::{ExitCode, Failure, escape, print};
 
 /// The shared options that matter here.
 pub(super) const OPTIONS: [&str; 9] = [
@@ -28,7 +30,14 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let config = arguments.options.resolve()?;
-    let canonical = glue::canonical(&config, arguments.url.trim())?;
-    print(&format!("{}\n", escape::escape(&canonical)))?;
+    let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
+    let target = canonicalizer
+        .parse(&arguments.url)
+        .map_err(|reject| Failure::new(ExitCode::Failed, format!("'{}': {reject}", arguments.url)))?;
+    if target.requested.len() > config.max_url_length {
+        let message = format!("longer than --max-url-length {}", config.max_url_length);
+        return Err(Failure::new(ExitCode::Failed, message));
+    }
+    print(&format!("{}\n", escape::escape(&target.canonical)))?;
     Ok(ExitCode::Done)
 }

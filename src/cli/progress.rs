@@ -1,10 +1,6 @@
 //! Progress on standard error: a live display on a terminal, plain lines elsewhere.
 //!
 //! Owns when and where something is shown; the words are `screen`'s and `report`'s.
-//!
-//! SEAM: the engine calls `snapshot` and `notice` once it is wired; take the
-//! permission below away then.
-#![allow(dead_code, reason = "no engine calls it yet")]
 
 use std::io::IsTerminal;
 use std::time::Duration;

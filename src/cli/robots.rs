@@ -1,8 +1,9 @@
 //! `dragline robots URL [--agent TOKEN]`
 
 use dragline::config::{Options, defaults};
+use dragline::engine::robots_verdict;
 
-use super::{ExitCode, Failure, glue, print};
+use super::{ExitCode, Failure, escape, print};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -20,7 +21,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         robots_agent: Some(arguments.agent.clone()),
         ..Options::default()
     };
-    let config = options.resolve()?;
-    print(&glue::robots(&config, arguments.url.trim())?)?;
+    let verdict = robots_verdict(&options, &arguments.url)
+        .map_err(|error| Failure::new(ExitCode::Failed, error.to_string()))?;
+    let word = if verdict.allowed { "allowed" } else { "disallowed" };
+    let by = match (verdict.line, verdict.rule) {
+        (Some(line), Some(rule)) => format!("line {line}: {}", escape::escape(&rule)),
+        _ => "no rule applies".to_owned(),
+    };
+    print(&format!("{word} ({by})\n"))?;
     Ok(ExitCode::Done)
 }

@@ -1,1 +1,23 @@
-//! To be written.
+//! The crawl itself: the owner's core, the workers, the loop between them, and the public builder.
+//!
+//! One owner decides; workers share nothing mutable. [`Crawl`] is the way in.
+
+mod apply;
+mod core;
+#[cfg(test)]
+mod core_tests;
+mod crawl;
+mod drive;
+mod job;
+mod observer;
+mod reporter;
+mod robots;
+mod shutdown;
+mod timestamp;
+mod worker;
+
+pub use core::CoreError;
+pub use crawl::{Crawl, CrawlBuilder, CrawlError, SetupError};
+pub use observer::{Event, Observer, Silent};
+pub use robots::{RobotsError, robots_verdict};
+pub use shutdown::{StopHandle, Urgency};

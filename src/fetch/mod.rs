@@ -42,3 +42,11 @@ pub struct SeedHost {
     /// The port, the scheme's own where the URL has none.
     pub port: u16,
 }
+
+impl SeedHost {
+    /// The host and port of a requested URL.
+    pub fn of(requested: &str) -> Option<SeedHost> {
+        let url = ::url::Url::parse(requested).ok()?;
+        Some(SeedHost { host: url.host_str()?.to_owned(), port: url.port_or_known_default()? })
+    }
+}

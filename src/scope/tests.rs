@@ -1,53 +1,12 @@
-use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::{Dedup, FilterKind, HeaderScope, RobotsPolicy, ScopeKind};
+use crate::config::ScopeKind;
 use crate::url::Canonicalizer;
 
 fn config(scope: ScopeKind) -> Config {
-    let none = Duration::ZERO;
-    Config {
-        memory: 0,
-        bits_per_url: 10.0,
-        expected_urls: None,
-        dedup: Dedup::TwoStage,
-        filter: FilterKind::Blocked,
-        scope,
-        include: Vec::new(),
-        exclude: Vec::new(),
-        depth: None,
-        max_pages: None,
-        max_pages_per_host: None,
-        max_time: None,
-        max_url_length: 200,
-        delay: none,
-        random_wait: false,
-        ip_delay: none,
-        max_crawl_delay: none,
-        max_retry_after: none,
-        concurrency: 1,
-        per_host: 1,
-        timeout: none,
-        connect_timeout: none,
-        retries: 0,
-        max_body: 0,
-        max_redirects: 0,
-        user_agent: String::new(),
-        robots_agent: String::new(),
-        headers: Vec::new(),
-        header_scope: HeaderScope::Seeds,
-        ca_file: None,
-        insecure: false,
-        proxy: None,
-        resolve: Vec::new(),
-        robots: RobotsPolicy::Obey,
-        allow_private: false,
-        canonicalization: Canonicalization::default(),
-        stats_interval: none,
-        log_skipped: false,
-    }
+    Config { scope, max_url_length: 200, ..Config::default() }
 }
 
 fn scope(config: &Config, seeds: &[&str]) -> Scope {

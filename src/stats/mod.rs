@@ -1,5 +1,7 @@
 //! What a crawl counts, and the form in which it is told.
 
+mod counters;
 mod snapshot;
 
+pub use counters::{Counters, SkipCounts};
 pub use snapshot::{Bytes, EndReason, FilterHealth, FilterState, Memory, Pages, Snapshot, Summary, Urls};

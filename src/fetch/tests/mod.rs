@@ -18,6 +18,7 @@ use crate::config::{
 /// A configuration for loopback, without delays.
 fn config() -> Config {
     Config {
+        fp_rate: None,
         memory: 256 << 20,
         bits_per_url: 10.0,
         expected_urls: None,

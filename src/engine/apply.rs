@@ -1,0 +1,359 @@
+//! What the owner makes of an outcome: ask, sink, frontier, in that order.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use super::core::{Core, CoreError};
+use super::job::{Outcome, PageOutcome, RobotsAnswer, Verdict};
+use super::observer::Event;
+use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Moment, OriginId, RobotsState};
+use crate::model::{Candidate, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Via};
+use crate::sink::Skipped;
+use crate::url::Parts;
+use crate::visited::Answer;
+
+/// The longest pause that is doubled up to.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Failures in a row that are nobody's fault in particular, after which they count as the host's.
+const TRANSIENT_IN_A_ROW: u32 = 10;
+
+/// Where a batch of links was found.
+struct Found<'a> {
+    url: Option<&'a str>,
+    depth: u32,
+    hops: u32,
+    carries_scope: bool,
+    scope_generation: u64,
+}
+
+impl Core {
+    /// Takes in what came of a job.
+    pub(crate) fn apply(&mut self, outcome: Outcome, now: Moment) -> Result<(), CoreError> {
+        self.in_flight -= 1;
+        match outcome {
+            Outcome::Page(page) => self.apply_page(*page, now),
+            Outcome::Robots { origin, answer } => {
+                self.counters.robots_requests += 1;
+                self.apply_robots(origin, answer, now);
+                self.schedule.finished(origin, false, now);
+                Ok(())
+            }
+            Outcome::Address { origin, address } => {
+                self.schedule.resolved(origin, address.ok());
+                Ok(())
+            }
+        }
+    }
+
+    fn apply_page(&mut self, mut page: PageOutcome, now: Moment) -> Result<(), CoreError> {
+        let id = page.job.origin;
+        self.pages_in_flight -= 1;
+        self.schedule.finished(id, true, now);
+        if page.refused {
+            return self.skip_attempt(id, page.job.attempt, SkipReason::PrivateAddress);
+        }
+        self.counters.page_requests += 1;
+        self.counters.retries += u64::from(page.job.attempt.failures > 0);
+        self.counters.mislabelled_encodings += u64::from(page.mislabelled_encoding);
+        page.job.attempt.requests += 1;
+        self.note_host(id, &page, now);
+        match std::mem::replace(&mut page.verdict, Verdict::Final) {
+            Verdict::SamePage { url, origin_length } => {
+                self.ask_again(page.job.attempt, page.record, url, origin_length, now);
+                Ok(())
+            }
+            Verdict::Respell { url, origin_length } => {
+                page.job.attempt.respelled = true;
+                self.ask_again(page.job.attempt, page.record, url, origin_length, now);
+                Ok(())
+            }
+            Verdict::Retry | Verdict::SlowDown | Verdict::HostFailure
+                if page.job.attempt.failures < self.settings.retries && self.schedule.drained(id).is_none() =>
+            {
+                let mut attempt = page.job.attempt;
+                attempt.failures += 1;
+                let pause = doubled(FIRST_PAUSE, attempt.failures - 1);
+                let pause = pause.max(self.honoured(page.retry_after));
+                attempt.fallback = Some(Box::new(page.record));
+                self.held += 1;
+                self.schedule.wait(id, attempt, now.after(pause));
+                Ok(())
+            }
+            _ => self.finish_page(page),
+        }
+    }
+
+    /// What an outcome says of the host as a whole.
+    fn note_host(&mut self, id: OriginId, page: &PageOutcome, now: Moment) {
+        let host = self.schedule.host_mut(id);
+        match page.verdict {
+            Verdict::HostFailure => self.fail_host(id, page.record.error.clone(), now),
+            Verdict::SlowDown => {
+                host.slow_downs += 1;
+                let slow_downs = host.slow_downs;
+                let name = host.name.clone();
+                let pause = match page.retry_after {
+                    Some(_) => self.honoured(page.retry_after),
+                    None => doubled(FIRST_PAUSE, slow_downs - 1),
+                };
+                self.schedule.pause(id, now.after(pause));
+                self.events.push(Event::HostPaused { host: name, pause, status: page.record.status });
+            }
+            Verdict::Retry => {
+                host.transient_failures += 1;
+                if host.transient_failures >= TRANSIENT_IN_A_ROW {
+                    self.fail_host(id, page.record.error.clone(), now);
+                }
+            }
+            _ => {
+                host.failures = 0;
+                host.slow_downs = 0;
+                host.transient_failures = 0;
+            }
+        }
+    }
+
+    fn fail_host(&mut self, id: OriginId, error: Option<PageError>, now: Moment) {
+        let given_up = self.schedule.host_failed(id, now);
+        let host = self.schedule.host(id).name.clone();
+        if given_up {
+            self.any_drained = true;
+            self.events.push(Event::Drained { name: host, reason: DrainReason::HostUnreachable, error });
+        }
+    }
+
+    fn honoured(&self, retry_after: Option<Duration>) -> Duration {
+        retry_after.unwrap_or_default().min(self.settings.max_retry_after)
+    }
+
+    /// The same candidate once more, under another spelling or with another cookie.
+    fn ask_again(
+        &mut self,
+        mut attempt: Attempt,
+        record: Record,
+        url: Box<str>,
+        origin_length: u16,
+        now: Moment,
+    ) {
+        attempt.fallback = Some(Box::new(record));
+        attempt.candidate.url = url;
+        attempt.candidate.origin_length = origin_length;
+        if !attempt.respelled {
+            attempt.candidate.hops += 1;
+        }
+        let id = self.schedule.origin_of(attempt.candidate.origin());
+        self.held += 1;
+        self.schedule.wait(id, attempt, now);
+    }
+
+    fn finish_page(&mut self, page: PageOutcome) -> Result<(), CoreError> {
+        let PageOutcome { job, record, line, links, body, scope_generation, .. } = page;
+        let candidate = &job.attempt.candidate;
+        let found = Found {
+            url: Some(&candidate.url),
+            depth: candidate.depth,
+            hops: candidate.hops,
+            carries_scope: candidate.carries_scope,
+            scope_generation,
+        };
+        let accepted = self.ask(&links, &found)?;
+        self.write_record(job.origin, &record, &line, body.as_deref())?;
+        for candidate in accepted {
+            self.accept(candidate)?;
+        }
+        self.frontier.acknowledge(job.origin, job.attempt.sequence)?;
+        Ok(())
+    }
+
+    /// Takes in a batch of seeds.
+    pub(crate) fn add_seeds(&mut self, seeds: &LinkBatch) -> Result<(), CoreError> {
+        let found = Found {
+            url: None,
+            depth: 0,
+            hops: 0,
+            carries_scope: true,
+            scope_generation: self.scope_generation(),
+        };
+        for candidate in self.ask(seeds, &found)? {
+            self.accept(candidate)?;
+        }
+        if self.doubts.len() >= self.settings.doubts {
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Asks the visited set about the links of a page; returns those that are new.
+    fn ask(&mut self, batch: &LinkBatch, found: &Found<'_>) -> Result<Vec<Candidate>, CoreError> {
+        self.counters.discovered += batch.links.len() as u64 + batch.repeats + batch.dropped;
+        self.counters.repeats += batch.repeats;
+        self.counters.skipped_before_queue.add(SkipReason::TooManyLinks, batch.dropped);
+        let mut keys = std::mem::take(&mut self.keys);
+        let mut wanted: Vec<Link> = Vec::with_capacity(batch.links.len());
+        keys.clear();
+        for link in &batch.links {
+            match self.why_skipped(batch, link, found) {
+                None => {
+                    keys.push(link.key);
+                    wanted.push(*link);
+                }
+                Some(reason) => self.skip_link(batch, link, found, reason)?,
+            }
+        }
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.clear();
+        self.visited.ask(&keys, &mut answers);
+        let mut accepted = Vec::new();
+        let referrer: Option<Arc<str>> = None;
+        let mut referrer = referrer;
+        for (link, answer) in wanted.iter().zip(&answers) {
+            if *answer == Answer::Repeat {
+                self.counters.repeats += 1;
+                continue;
+            }
+            let referrer = match (&referrer, found.url) {
+                (None, Some(url)) => referrer.insert(url.into()).clone().into(),
+                (shared, _) => shared.clone(),
+            };
+            let candidate = new_candidate(batch, link, found, referrer);
+            match answer {
+                Answer::New => accepted.push(candidate),
+                _ => self.doubts.push(candidate),
+            }
+        }
+        self.keys = keys;
+        self.answers = answers;
+        Ok(accepted)
+    }
+
+    /// The reason not to queue a link, where there is one; the scope may have moved since the worker looked.
+    fn why_skipped(&mut self, batch: &LinkBatch, link: &Link, found: &Found<'_>) -> Option<SkipReason> {
+        if link.skip == Some(SkipReason::OutOfScope) {
+            if link.via == Via::Redirect && found.carries_scope {
+                self.move_scope(batch.url(link), found);
+            } else if found.scope_generation == self.scope_generation() {
+                return link.skip;
+            } else if let Some(reason) = self.out_of_scope(batch.url(link)) {
+                return Some(reason);
+            }
+        } else if link.skip.is_some() {
+            return link.skip;
+        }
+        if self.any_drained {
+            let origin = batch.url(link).get(..usize::from(link.origin_length))?;
+            let origin = self.schedule.origin_of(origin);
+            return match self.schedule.drained(origin) {
+                Some(DrainReason::HostUnreachable) => Some(SkipReason::HostUnreachable),
+                Some(DrainReason::RobotsUnreachable) => Some(SkipReason::RobotsUnreachable),
+                _ => None,
+            };
+        }
+        None
+    }
+
+    fn out_of_scope(&self, url: &str) -> Option<SkipReason> {
+        self.scope.read().unwrap_or_else(PoisonError::into_inner).check(url, &Parts::of(url)).err()
+    }
+
+    fn move_scope(&mut self, to: &str, found: &Found<'_>) {
+        self.scope.write().unwrap_or_else(PoisonError::into_inner).add_moved_seed(to);
+        self.counters.scope_moves += 1;
+        self.events.push(Event::ScopeMoved { from: found.url.unwrap_or_default().into(), to: to.into() });
+    }
+
+    fn skip_link(
+        &mut self,
+        batch: &LinkBatch,
+        link: &Link,
+        found: &Found<'_>,
+        reason: SkipReason,
+    ) -> Result<(), CoreError> {
+        self.counters.skipped_before_queue.add(reason, 1);
+        if !self.settings.log_skipped {
+            return Ok(());
+        }
+        let row = Skipped {
+            url: batch.url(link),
+            reason,
+            detail: None,
+            via: link.via,
+            depth: found.depth + depth_step(link.via),
+            referrer: found.url,
+        };
+        for sink in &mut self.sinks {
+            sink.skipped(&row)?;
+        }
+        Ok(())
+    }
+
+    fn apply_robots(&mut self, id: OriginId, answer: RobotsAnswer, now: Moment) {
+        let (failures, last) = match &mut self.schedule.origin_mut(id).robots {
+            RobotsState::Fetching { failures, last } => (*failures, last.take()),
+            _ => (0, None),
+        };
+        match answer {
+            RobotsAnswer::Rules(rules) => {
+                if let Some(wanted) = rules.crawl_delay()
+                    && self.schedule.set_crawl_delay(id, wanted)
+                {
+                    self.counters.crawl_delays_clamped += 1;
+                    let origin = self.schedule.origin(id).name.clone();
+                    self.events.push(Event::CrawlDelayClamped { origin, wanted });
+                }
+                let until = now.after(Self::robots_validity());
+                self.schedule.host_mut(id).failures = 0;
+                self.schedule.origin_mut(id).robots = RobotsState::Known { rules, until };
+            }
+            RobotsAnswer::Failed { retry_after, error } => {
+                let failures = failures + 1;
+                let pause = doubled(FIRST_PAUSE, failures - 1).max(self.honoured(retry_after));
+                let at = now.after(pause);
+                if retry_after.is_some() {
+                    self.schedule.pause(id, at);
+                }
+                self.schedule.origin_mut(id).robots = if failures < Self::robots_tries() {
+                    RobotsState::Retry { failures, at, last }
+                } else if let Some(rules) = last {
+                    RobotsState::Known { rules, until: now.after(Self::robots_validity()) }
+                } else {
+                    self.any_drained = true;
+                    let reason = match error.kind.class() {
+                        FailureClass::Host => DrainReason::HostUnreachable,
+                        _ => DrainReason::RobotsUnreachable,
+                    };
+                    let name = self.schedule.origin(id).name.clone();
+                    self.events.push(Event::Drained { name, reason, error: Some(error) });
+                    RobotsState::Drained(reason)
+                };
+            }
+        }
+    }
+}
+
+/// Links add a step to the depth, redirects and seeds none.
+fn depth_step(via: Via) -> u32 {
+    u32::from(!matches!(via, Via::Redirect | Via::Seed))
+}
+
+fn new_candidate(
+    batch: &LinkBatch,
+    link: &Link,
+    found: &Found<'_>,
+    referrer: Option<Arc<str>>,
+) -> Candidate {
+    Candidate {
+        url: batch.url(link).into(),
+        origin_length: link.origin_length,
+        key: link.key,
+        depth: found.depth + depth_step(link.via),
+        via: link.via,
+        hops: if link.via == Via::Redirect { found.hops + 1 } else { 0 },
+        carries_scope: found.carries_scope && matches!(link.via, Via::Redirect | Via::Seed),
+        referrer,
+    }
+}
+
+/// `first` doubled `times` times, up to [`LONGEST_PAUSE`].
+fn doubled(first: Duration, times: u32) -> Duration {
+    first.saturating_mul(1 << times.min(16)).min(LONGEST_PAUSE)
+}

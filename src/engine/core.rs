@@ -1,0 +1,422 @@
+//! The owner's core: it alone decides what is new, what is fetched next and when the crawl is over.
+//!
+//! Plain synchronous code: no network, no tasks, no clock (`now` is an
+//! argument). The invariant it keeps: whatever the visited set holds is
+//! queued, in flight, in doubt, recorded or counted as skipped.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::job::{Job, PageJob};
+use super::observer::Event;
+use crate::frontier::{
+    Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule,
+};
+use crate::model::{Candidate, Record, SkipReason, UrlKey};
+use crate::scope::Scope;
+use crate::sink::{Page, Sink, Skipped, encode_line};
+use crate::stats::{Counters, EndReason};
+use crate::visited::{Answer, ExactError, Visited};
+
+/// The crawl cannot go on: what it would decide next could no longer be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum CoreError {
+    /// The frontier failed.
+    #[error(transparent)]
+    Frontier(#[from] FrontierError),
+    /// The exact stage failed.
+    #[error(transparent)]
+    Exact(#[from] ExactError),
+    /// A sink failed.
+    #[error("cannot write results: {0}")]
+    Sink(#[from] std::io::Error),
+}
+
+/// The settings of the core.
+#[derive(Debug, Clone)]
+pub(crate) struct CoreSettings {
+    /// Attempts after a failed one.
+    pub(crate) retries: u32,
+    /// Records at most.
+    pub(crate) max_pages: Option<u64>,
+    /// The longest `Retry-After` honoured.
+    pub(crate) max_retry_after: Duration,
+    /// robots.txt is asked for and obeyed.
+    pub(crate) obey_robots: bool,
+    /// Rows for skipped URLs are wanted.
+    pub(crate) log_skipped: bool,
+    /// Doubts that may gather before they are settled.
+    pub(crate) doubts: usize,
+}
+
+/// What the owner should do next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// Start this.
+    Ready(Job),
+    /// Nothing before this moment.
+    NotBefore(Moment),
+    /// Nothing until an outcome arrives.
+    Blocked,
+    /// The crawl is over.
+    Done(EndReason),
+}
+
+/// Requests for an origin's robots.txt before it counts as unreachable.
+const ROBOTS_TRIES: u32 = 3;
+/// How long rules hold (RFC 9309 section 2.4).
+const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Candidates claimed from a queue at a time.
+const CLAIM: usize = 16;
+/// Candidates skipped in one go before the loop gets a turn.
+const SKIPS_AT_A_TIME: usize = 1024;
+
+/// See the module's description.
+pub(crate) struct Core {
+    pub(super) settings: CoreSettings,
+    pub(super) frontier: Box<dyn Frontier + Send>,
+    pub(super) visited: Visited,
+    pub(super) schedule: Schedule,
+    pub(super) scope: Arc<RwLock<Scope>>,
+    pub(super) sinks: Vec<Box<dyn Sink>>,
+    pub(super) counters: Counters,
+    pub(super) doubts: Vec<Candidate>,
+    /// Page jobs in flight.
+    pub(super) pages_in_flight: u64,
+    /// All jobs in flight.
+    pub(super) in_flight: usize,
+    /// Candidates claimed or waiting for their time.
+    pub(super) held: u64,
+    pub(super) events: Vec<Event>,
+    pub(super) stop: Option<EndReason>,
+    pub(super) any_drained: bool,
+    // Kept between calls for their memory.
+    pub(super) keys: Vec<UrlKey>,
+    pub(super) answers: Vec<Answer>,
+}
+
+impl Core {
+    pub(crate) fn new(
+        settings: CoreSettings,
+        frontier: Box<dyn Frontier + Send>,
+        visited: Visited,
+        schedule: Schedule,
+        scope: Arc<RwLock<Scope>>,
+        sinks: Vec<Box<dyn Sink>>,
+    ) -> Self {
+        Self {
+            settings,
+            frontier,
+            visited,
+            schedule,
+            scope,
+            sinks,
+            counters: Counters::default(),
+            doubts: Vec::new(),
+            pages_in_flight: 0,
+            in_flight: 0,
+            held: 0,
+            events: Vec::new(),
+            stop: None,
+            any_drained: false,
+            keys: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn visited(&mut self) -> &mut Visited {
+        &mut self.visited
+    }
+
+    pub(crate) fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    pub(crate) fn sinks(&mut self) -> &mut [Box<dyn Sink>] {
+        &mut self.sinks
+    }
+
+    /// Adds a sink.
+    pub(crate) fn add_sink(&mut self, sink: Box<dyn Sink>) {
+        self.sinks.push(sink);
+    }
+
+    /// Jobs in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Candidates that wait to be fetched.
+    pub(crate) fn queued(&self) -> u64 {
+        self.frontier.len() + self.held
+    }
+
+    /// Page jobs in flight.
+    pub(crate) fn pages_in_flight(&self) -> u64 {
+        self.pages_in_flight
+    }
+
+    /// Candidates of which it is not known yet whether they are new.
+    pub(crate) fn doubts_pending(&self) -> u64 {
+        self.doubts.len() as u64
+    }
+
+    /// Nothing new is started from now on.
+    pub(crate) fn stop(&mut self, reason: EndReason) {
+        self.stop.get_or_insert(reason);
+    }
+
+    /// Whether the laws of counting hold.
+    pub(crate) fn adds_up(&self) -> bool {
+        self.counters.add_up(self.doubts_pending(), self.queued(), self.pages_in_flight)
+    }
+
+    /// What to do next. The one place where the end is decided.
+    pub(crate) fn next(&mut self, now: Moment) -> Result<Next, CoreError> {
+        loop {
+            if let Some(reason) = self.stop {
+                return Ok(if self.in_flight == 0 { Next::Done(reason) } else { Next::Blocked });
+            }
+            if self.doubts.len() >= self.settings.doubts {
+                self.settle()?;
+            }
+            if self.page_limit_reserved() {
+                if self.counters.records() >= self.settings.max_pages.unwrap_or(u64::MAX) && self.has_work() {
+                    self.stop(EndReason::PageLimit);
+                    continue;
+                }
+                if self.in_flight > 0 {
+                    return Ok(Next::Blocked);
+                }
+            }
+            match self.schedule.pick(now) {
+                Pick::Origin(origin) => {
+                    if let Some(job) = self.take(origin, now)? {
+                        self.in_flight += 1;
+                        return Ok(Next::Ready(job));
+                    }
+                }
+                Pick::Address(origin) => {
+                    self.schedule.resolving(origin);
+                    self.in_flight += 1;
+                    let name = self.schedule.origin(origin).name.clone();
+                    return Ok(Next::Ready(Job::Address { origin, name }));
+                }
+                Pick::NotBefore(_) | Pick::Nothing if !self.doubts.is_empty() => self.settle()?,
+                Pick::NotBefore(at) => return Ok(Next::NotBefore(at)),
+                Pick::Nothing if self.in_flight > 0 => return Ok(Next::Blocked),
+                Pick::Nothing => return Ok(Next::Done(EndReason::Done)),
+            }
+        }
+    }
+
+    /// Whether every record that `--max-pages` allows is written or may still come from what is in flight.
+    fn page_limit_reserved(&self) -> bool {
+        self.settings.max_pages.is_some_and(|most| self.counters.records() + self.pages_in_flight >= most)
+    }
+
+    fn has_work(&self) -> bool {
+        self.queued() > 0 || self.pages_in_flight > 0 || !self.doubts.is_empty()
+    }
+
+    /// The next job of an origin, where there is one.
+    fn take(&mut self, id: OriginId, now: Moment) -> Result<Option<Job>, CoreError> {
+        if let Some(reason) = self.schedule.drained(id) {
+            self.drain(id, reason, now)?;
+            self.schedule.refresh(id);
+            return Ok(None);
+        }
+        if self.settings.obey_robots
+            && let Some(job) = self.robots_job(id, now)
+        {
+            self.schedule.started(id, false);
+            return Ok(Some(job));
+        }
+        for _ in 0..SKIPS_AT_A_TIME {
+            let Some(attempt) = self.next_attempt(id, now, false)? else { break };
+            if self.denied(id, &attempt) {
+                self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
+                continue;
+            }
+            self.pages_in_flight += 1;
+            self.schedule.started(id, true);
+            return Ok(Some(Job::Page(Box::new(PageJob { origin: id, attempt }))));
+        }
+        self.schedule.refresh(id);
+        Ok(None)
+    }
+
+    /// The request for robots.txt that has to come first, where one has to.
+    fn robots_job(&mut self, id: OriginId, now: Moment) -> Option<Job> {
+        let origin = self.schedule.origin_mut(id);
+        let (failures, last) = match &origin.robots {
+            RobotsState::Unknown => (0, None),
+            RobotsState::Retry { failures, last, .. } => (*failures, last.clone()),
+            RobotsState::Known { rules, until } if *until <= now => (0, Some(rules.clone())),
+            _ => return None,
+        };
+        origin.robots = RobotsState::Fetching { failures, last };
+        Some(Job::Robots { origin: id, name: origin.name.clone() })
+    }
+
+    fn next_attempt(
+        &mut self,
+        id: OriginId,
+        now: Moment,
+        drained: bool,
+    ) -> Result<Option<Attempt>, CoreError> {
+        let origin = self.schedule.origin_mut(id);
+        if let Some(attempt) = origin.take_waiting(now, drained) {
+            self.held -= 1;
+            return Ok(Some(attempt));
+        }
+        if !drained && !origin.may_claim() {
+            return Ok(None);
+        }
+        if origin.claimed.is_empty() && origin.unclaimed > 0 {
+            self.frontier.claim(id, CLAIM, &mut origin.claimed)?;
+            let claimed = origin.claimed.len() as u64;
+            origin.unclaimed -= claimed.min(origin.unclaimed);
+            self.held += claimed;
+        }
+        Ok(origin.claimed.pop_front().map(|claimed| {
+            self.held -= 1;
+            Attempt::from(claimed)
+        }))
+    }
+
+    fn denied(&self, id: OriginId, attempt: &Attempt) -> bool {
+        let RobotsState::Known { rules, .. } = &self.schedule.origin(id).robots else { return false };
+        let url = &attempt.candidate.url;
+        !rules.allowed(&url[usize::from(attempt.candidate.origin_length)..])
+    }
+
+    /// Skips what an origin has left, some at a time.
+    fn drain(&mut self, id: OriginId, reason: DrainReason, now: Moment) -> Result<(), CoreError> {
+        let reason = match reason {
+            DrainReason::RobotsUnreachable => SkipReason::RobotsUnreachable,
+            DrainReason::HostUnreachable => SkipReason::HostUnreachable,
+            DrainReason::HostLimit => SkipReason::HostLimit,
+        };
+        for _ in 0..SKIPS_AT_A_TIME {
+            let Some(attempt) = self.next_attempt(id, now, true)? else { break };
+            self.skip_attempt(id, attempt, reason)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a candidate without (another) request: what was asked before ends in its
+    /// record, what was never asked is a counted skip.
+    pub(super) fn skip_attempt(
+        &mut self,
+        id: OriginId,
+        mut attempt: Attempt,
+        reason: SkipReason,
+    ) -> Result<(), CoreError> {
+        if let Some(record) = attempt.fallback.take() {
+            let mut line = Vec::new();
+            encode_line(&*record, &mut line)?;
+            self.write_record(id, &record, &line, None)?;
+        } else {
+            self.counters.skipped_after_queue.add(reason, 1);
+            if self.settings.log_skipped {
+                self.log_skipped_attempt(id, &attempt, reason)?;
+            }
+        }
+        self.frontier.acknowledge(id, attempt.sequence)?;
+        Ok(())
+    }
+
+    fn log_skipped_attempt(
+        &mut self,
+        id: OriginId,
+        attempt: &Attempt,
+        reason: SkipReason,
+    ) -> Result<(), CoreError> {
+        let candidate = &attempt.candidate;
+        let detail = match (&self.schedule.origin(id).robots, reason) {
+            (RobotsState::Known { rules, .. }, SkipReason::RobotsDenied) => {
+                let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
+                verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
+            }
+            _ => None,
+        };
+        let row = Skipped {
+            url: &candidate.url,
+            reason,
+            detail: detail.as_deref(),
+            via: candidate.via,
+            depth: candidate.depth,
+            referrer: candidate.referrer.as_deref(),
+        };
+        for sink in &mut self.sinks {
+            sink.skipped(&row)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_record(
+        &mut self,
+        id: OriginId,
+        record: &Record,
+        line: &[u8],
+        body: Option<&[u8]>,
+    ) -> Result<(), CoreError> {
+        self.counters.record(record);
+        for sink in &mut self.sinks {
+            sink.page(&Page { record, line, body })?;
+        }
+        if self.schedule.recorded(id) {
+            let host = self.schedule.host(id).name.clone();
+            self.events.push(Event::Drained { name: host, reason: DrainReason::HostLimit, error: None });
+        }
+        Ok(())
+    }
+
+    /// Queues a candidate that is new.
+    pub(super) fn accept(&mut self, candidate: Candidate) -> Result<(), CoreError> {
+        let id = self.schedule.origin_of(candidate.origin());
+        self.frontier.push(id, candidate)?;
+        self.schedule.origin_mut(id).unclaimed += 1;
+        self.schedule.refresh(id);
+        self.counters.unique += 1;
+        Ok(())
+    }
+
+    /// Decides every doubt exactly.
+    pub(crate) fn settle(&mut self) -> Result<(), CoreError> {
+        let doubts = std::mem::take(&mut self.doubts);
+        let keys: Vec<UrlKey> = doubts.iter().map(|candidate| candidate.key).collect();
+        let new = self.visited.settle(&keys)?;
+        for (candidate, new) in doubts.into_iter().zip(new) {
+            self.counters.doubts_settled += 1;
+            if new {
+                self.counters.rescued += 1;
+                self.accept(candidate)?;
+            } else {
+                self.counters.repeats += 1;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn scope_generation(&self) -> u64 {
+        self.scope.read().unwrap_or_else(PoisonError::into_inner).generation()
+    }
+
+    pub(super) fn robots_tries() -> u32 {
+        ROBOTS_TRIES
+    }
+
+    pub(super) fn robots_validity() -> Duration {
+        ROBOTS_VALIDITY
+    }
+}

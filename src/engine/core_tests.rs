@@ -1,0 +1,568 @@
+//! The core against a simulated web: no network, and a clock that jumps.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::core::{Core, CoreSettings, Next};
+use super::job::{Job, Outcome, PageOutcome, RobotsAnswer, Verdict};
+use super::worker::new_outcome;
+use crate::config::{Dedup, Options, ScopeKind};
+use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
+use crate::model::{ErrorKind, Link, LinkBatch, PageError, SkipReason, Via};
+use crate::robots::RobotsRules;
+use crate::scope::Scope;
+use crate::sink::{Page, Sink};
+use crate::stats::EndReason;
+use crate::url::{Canonicalizer, KeySecret, Rules};
+
+/// How a simulated URL answers, one entry a request; the last one stays.
+#[derive(Debug, Clone)]
+enum Answer {
+    Links(Vec<String>),
+    Redirect(String),
+    Status(u16),
+    Fails(ErrorKind),
+    SlowDown(Option<Duration>),
+}
+
+#[derive(Debug, Default, Clone)]
+struct Web {
+    pages: HashMap<String, Vec<Answer>>,
+    /// Origin to what its robots.txt answers, in turn.
+    robots: HashMap<String, Vec<Result<&'static str, ErrorKind>>>,
+    latency: Duration,
+}
+
+impl Web {
+    fn page(&mut self, url: &str, links: &[&str]) -> &mut Self {
+        self.answers(url, vec![Answer::Links(links.iter().map(ToString::to_string).collect())])
+    }
+
+    fn answers(&mut self, url: &str, answers: Vec<Answer>) -> &mut Self {
+        self.pages.insert(url.to_owned(), answers);
+        self
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Request {
+    url: String,
+    host: String,
+    from: Moment,
+    to: Moment,
+}
+
+#[derive(Clone, Default)]
+struct Records(Arc<Mutex<Vec<crate::model::Record>>>);
+
+impl Sink for Records {
+    fn page(&mut self, page: &Page<'_>) -> std::io::Result<()> {
+        self.0.lock().expect("not poisoned").push(page.record.clone());
+        Ok(())
+    }
+}
+
+struct Simulation {
+    core: Core,
+    web: Web,
+    scope: Arc<RwLock<Scope>>,
+    canonicalizer: Canonicalizer,
+    secret: KeySecret,
+    concurrency: usize,
+    now: Moment,
+    flying: Vec<(Moment, Outcome)>,
+    log: Vec<Request>,
+    asked: HashMap<String, usize>,
+    records: Records,
+    depth: Option<u32>,
+}
+
+struct Setup {
+    options: Options,
+    table_bytes: u64,
+    concurrency: usize,
+    delay: Duration,
+    doubts: usize,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            options: Options { scope: Some(ScopeKind::Any), ..Options::default() },
+            table_bytes: 1 << 20,
+            concurrency: 8,
+            delay: Duration::ZERO,
+            doubts: 64,
+        }
+    }
+}
+
+fn simulation(web: Web, seeds: &[&str], setup: Setup) -> Simulation {
+    let config = setup.options.resolve().expect("valid options");
+    let scope = Arc::new(RwLock::new(Scope::new(&config).expect("valid scope")));
+    let politeness = Politeness {
+        delay: setup.delay,
+        random_wait: false,
+        address_delay: Duration::ZERO,
+        max_crawl_delay: config.max_crawl_delay,
+        per_host: if setup.delay.is_zero() { setup.concurrency } else { 1 },
+        host_failures: 5,
+        max_pages_per_host: config.max_pages_per_host,
+        seed: 1,
+    };
+    let settings = CoreSettings {
+        retries: config.retries,
+        max_pages: config.max_pages,
+        max_retry_after: config.max_retry_after,
+        obey_robots: true,
+        log_skipped: false,
+        doubts: setup.doubts,
+    };
+    let visited = super::reporter::test_visited(&config, setup.table_bytes);
+    let records = Records::default();
+    let core = Core::new(
+        settings,
+        Box::new(MemoryFrontier::new()),
+        visited,
+        Schedule::new(politeness, true),
+        scope.clone(),
+        vec![Box::new(records.clone())],
+    );
+    let mut simulation = Simulation {
+        core,
+        web,
+        scope,
+        canonicalizer: Canonicalizer::new(Rules::default()),
+        secret: KeySecret::from_seed(7),
+        concurrency: setup.concurrency,
+        now: Moment::START,
+        flying: Vec::new(),
+        log: Vec::new(),
+        asked: HashMap::new(),
+        records,
+        depth: config.depth,
+    };
+    for seed in seeds {
+        simulation.scope.write().expect("not poisoned").add_seed(seed);
+    }
+    let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
+    let batch = simulation.batch(&seeds, Via::Seed, false);
+    simulation.core.add_seeds(&batch).expect("in memory");
+    simulation.core.settle().expect("in memory");
+    simulation
+}
+
+impl Simulation {
+    fn batch(&self, urls: &[String], via: Via, too_deep: bool) -> LinkBatch {
+        let mut batch = LinkBatch::default();
+        let mut seen = BTreeSet::new();
+        for url in urls {
+            let target = self.canonicalizer.parse(url).expect("a crawlable URL");
+            let key = self.secret.key(&target.canonical);
+            if !seen.insert(key) {
+                batch.repeats += 1;
+                continue;
+            }
+            let scope = self.scope.read().expect("not poisoned");
+            let skip = match scope.check(&target.requested, &target.parts) {
+                Err(reason) if via != Via::Seed => Some(reason),
+                _ => too_deep.then_some(SkipReason::TooDeep),
+            };
+            batch.links.push(Link {
+                start: batch.text.len() as u32,
+                length: target.requested.len() as u32,
+                origin_length: target.parts.origin_length,
+                key,
+                via,
+                skip,
+            });
+            batch.text.push_str(&target.requested);
+        }
+        batch
+    }
+
+    fn start(&mut self, job: Job) {
+        let ends = self.now.after(self.web.latency);
+        let outcome = match job {
+            Job::Robots { origin, name } => {
+                let turn = self.turn(&format!("{name}/robots.txt"));
+                let answers = self.web.robots.get(&*name).cloned().unwrap_or_else(|| vec![Ok("")]);
+                let answer = match answers[turn.min(answers.len() - 1)] {
+                    Ok(text) => RobotsAnswer::Rules(Arc::new(RobotsRules::parse(text.as_bytes(), "dragline"))),
+                    Err(kind) => RobotsAnswer::Failed {
+                        retry_after: None,
+                        error: PageError { kind, detail: String::new() },
+                    },
+                };
+                self.note(&format!("{name}/robots.txt"), ends);
+                Outcome::Robots { origin, answer }
+            }
+            Job::Page(job) => {
+                let mut outcome = new_outcome(*job);
+                self.answer(&mut outcome);
+                self.note(&outcome.record.url.clone(), ends);
+                Outcome::Page(Box::new(outcome))
+            }
+            Job::Address { .. } => unreachable!("no address delay here"),
+        };
+        self.flying.push((ends, outcome));
+    }
+
+    fn turn(&mut self, url: &str) -> usize {
+        let turn = self.asked.entry(url.to_owned()).or_default();
+        *turn += 1;
+        *turn - 1
+    }
+
+    fn note(&mut self, url: &str, to: Moment) {
+        let host = crate::url::host_of(url).to_owned();
+        self.log.push(Request { url: url.to_owned(), host, from: self.now, to });
+    }
+
+    fn answer(&mut self, outcome: &mut PageOutcome) {
+        let url = outcome.record.url.clone();
+        let turn = self.turn(&url);
+        let answers = self.web.pages.get(&url).cloned().unwrap_or_else(|| vec![Answer::Status(404)]);
+        outcome.scope_generation = self.scope.read().expect("not poisoned").generation();
+        let depth = outcome.job.attempt.candidate.depth;
+        match answers[turn.min(answers.len() - 1)].clone() {
+            Answer::Links(links) => {
+                outcome.record.status = Some(200);
+                let too_deep = self.depth.is_some_and(|most| depth >= most);
+                outcome.links = self.batch(&links, Via::Link, too_deep);
+            }
+            Answer::Redirect(to) => {
+                outcome.record.status = Some(302);
+                outcome.links = self.batch(&[to], Via::Redirect, false);
+            }
+            Answer::Status(status) => {
+                outcome.record.status = Some(status);
+                if matches!(status, 500 | 502 | 504) {
+                    outcome.verdict = Verdict::Retry;
+                }
+            }
+            Answer::SlowDown(retry_after) => {
+                outcome.record.status = Some(429);
+                outcome.retry_after = retry_after;
+                outcome.verdict = Verdict::SlowDown;
+            }
+            Answer::Fails(kind) => {
+                outcome.record.error = Some(PageError { kind, detail: String::new() });
+                outcome.verdict = super::worker::verdict_of(kind);
+            }
+        }
+    }
+
+    /// Runs to the end, holding the laws after every step.
+    fn run(&mut self) -> EndReason {
+        for _ in 0..1_000_000 {
+            assert!(self.core.adds_up(), "the counts do not add up: {:?}", self.core.counters());
+            let wake = if self.flying.len() < self.concurrency {
+                match self.core.next(self.now).expect("in memory") {
+                    Next::Ready(job) => {
+                        self.start(job);
+                        continue;
+                    }
+                    Next::Done(reason) => return reason,
+                    Next::NotBefore(at) => Some(at),
+                    Next::Blocked => None,
+                }
+            } else {
+                None
+            };
+            let first = (0..self.flying.len()).min_by_key(|index| self.flying[*index].0);
+            let arrives = first.map(|index| self.flying[index].0);
+            match (arrives, wake) {
+                (Some(arrives), wake) if wake.is_none_or(|wake| arrives <= wake) => {
+                    let (at, outcome) = self.flying.swap_remove(first.expect("there is one"));
+                    self.now = self.now.max(at);
+                    self.core.apply(outcome, self.now).expect("in memory");
+                }
+                (_, Some(wake)) => {
+                    assert!(wake > self.now, "asked to wait for a moment that has passed");
+                    self.now = wake;
+                }
+                (_, None) => panic!("blocked with nothing in flight"),
+            }
+        }
+        panic!("the crawl does not end");
+    }
+
+    fn requests(&self) -> BTreeMap<String, usize> {
+        let mut requests = BTreeMap::new();
+        for request in &self.log {
+            *requests.entry(request.url.clone()).or_default() += 1;
+        }
+        requests
+    }
+
+    fn recorded(&self) -> Vec<String> {
+        let mut urls: Vec<String> =
+            self.records.0.lock().expect("not poisoned").iter().map(|record| record.url.clone()).collect();
+        urls.sort();
+        urls
+    }
+
+    fn skipped(&self, reason: SkipReason) -> u64 {
+        self.core.counters().skipped_after_queue.of(reason)
+            + self.core.counters().skipped_before_queue.of(reason)
+    }
+}
+
+fn with(change: impl FnOnce(&mut Options)) -> Setup {
+    let mut setup = Setup::default();
+    change(&mut setup.options);
+    setup
+}
+
+#[test]
+fn every_reachable_page_is_asked_once_after_its_robots_txt() {
+    let mut web = Web::default();
+    web.page("http://a.test/", &["http://a.test/1", "http://a.test/2", "http://b.test/"])
+        .page("http://a.test/1", &["http://a.test/", "http://a.test/2"])
+        .page("http://a.test/2", &["http://a.test/1#part", "http://a.test/1"])
+        .page("http://b.test/", &["http://a.test/"]);
+    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    assert_eq!(simulation.run(), EndReason::Done);
+    assert!(simulation.requests().values().all(|times| *times == 1));
+    assert_eq!(
+        simulation.recorded(),
+        ["http://a.test/", "http://a.test/1", "http://a.test/2", "http://b.test/"]
+    );
+    assert_eq!(simulation.log[0].url, "http://a.test/robots.txt");
+}
+
+#[test]
+fn what_robots_txt_denies_is_skipped_and_counted() {
+    let mut web = Web::default();
+    web.page("http://a.test/", &["http://a.test/private/x", "http://a.test/open"])
+        .page("http://a.test/open", &[])
+        .robots
+        .insert("http://a.test".into(), vec![Ok("User-agent: *\nDisallow: /private/\n")]);
+    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    simulation.run();
+    assert_eq!(simulation.recorded(), ["http://a.test/", "http://a.test/open"]);
+    assert_eq!(simulation.core.counters().skipped_after_queue.of(SkipReason::RobotsDenied), 1);
+}
+
+#[test]
+fn a_robots_txt_that_cannot_be_reached_is_tried_thrice_and_closes_the_origin() {
+    let mut web = Web::default();
+    web.page("http://a.test/", &[]).robots.insert("http://a.test".into(), vec![Err(ErrorKind::Timeout)]);
+    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    assert_eq!(simulation.run(), EndReason::Done);
+    assert_eq!(simulation.requests().get("http://a.test/robots.txt"), Some(&3));
+    assert_eq!(simulation.skipped(SkipReason::RobotsUnreachable), 1);
+    assert!(simulation.recorded().is_empty());
+}
+
+#[test]
+fn a_robots_txt_that_comes_late_opens_the_origin() {
+    let mut web = Web::default();
+    web.page("http://a.test/", &[])
+        .robots
+        .insert("http://a.test".into(), vec![Err(ErrorKind::Timeout), Err(ErrorKind::Timeout), Ok("")]);
+    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    simulation.run();
+    assert_eq!(simulation.recorded(), ["http://a.test/"]);
+}
+
+#[test]
+fn a_dead_host_is_given_up_and_what_was_never_asked_is_a_skip() {
+    let mut web = Web::default();
+    let dead: Vec<String> = (0..50).map(|n| format!("http://dead.test/{n}")).collect();
+    web.answers("http://a.test/", vec![Answer::Links(dead.clone())]);
+    for url in &dead {
+        web.answers(url, vec![Answer::Fails(ErrorKind::Connect)]);
+    }
+    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    assert_eq!(simulation.run(), EndReason::Done);
+    let asked = simulation.requests().keys().filter(|url| url.starts_with("http://dead.test/")).count() as u64;
+    let asked = asked - 1; // robots.txt
+    let skipped = simulation.skipped(SkipReason::HostUnreachable);
+    assert_eq!(asked + skipped, 50);
+    assert_eq!(simulation.core.counters().failed, asked);
+    assert!(asked < 20, "{asked} URLs of a dead host were asked");
+}
+
+#[test]
+fn a_failed_page_is_tried_again_and_recorded_once() {
+    let mut web = Web::default();
+    web.page("http://a.test/", &["http://a.test/flaky", "http://a.test/broken"])
+        .answers(
+            "http://a.test/flaky",
+            vec![Answer::Fails(ErrorKind::Timeout), Answer::Status(500), Answer::Links(vec![])],
+        )
+        .answers("http://a.test/broken", vec![Answer::Fails(ErrorKind::Timeout)]);
+    let mut simulation = simulation(web, &["http://a.test/"], with(|o| o.retries = Some(2)));
+    simulation.run();
+    assert_eq!(simulation.requests()["http://a.test/flaky"], 3);
+    assert_eq!(simulation.requests()["http://a.test/broken"], 3);
+    assert_eq!(simulation.recorded().len(), 3);
+    assert_eq!((simulation.core.counters().ok, simulation.core.counters().failed), (2, 1));
+}
+
+#[test]
+fn a_host_that_asks_to_slow_down_rests_as_a_whole() {
+    let mut web = Web::default();
+    let many: Vec<String> = (0..20).map(|n| format!("http://a.test/{n}")).collect();
+    let mut first = many.clone();
+    first.push("http://b.test/".to_owned());
+    web.answers("http://a.test/", vec![Answer::Links(first)]).page("http://b.test/", &[]);
+    for url in &many {
+        web.page(url, &[]);
+    }
+    let wait = Duration::from_secs(7);
+    web.answers("http://a.test/0", vec![Answer::SlowDown(Some(wait)), Answer::Links(vec![])]);
+    let setup = Setup { delay: Duration::from_millis(10), ..Setup::default() };
+    let mut simulation = simulation(web, &["http://a.test/"], setup);
+    simulation.run();
+    let slowed = simulation.log.iter().position(|request| request.url == "http://a.test/0").expect("asked");
+    let until = simulation.log[slowed].to.after(wait);
+    for request in simulation.log[slowed + 1..].iter().filter(|request| request.host == "a.test") {
+        assert!(request.from >= until, "{} was asked during the pause", request.url);
+    }
+    assert_eq!(simulation.recorded().len(), 22);
+}
+
+#[test]
+fn a_redirect_is_a_link_and_a_loop_of_redirects_ends() {
+    let mut web = Web::default();
+    web.answers("http://a.test/a", vec![Answer::Redirect("http://a.test/b".into())])
+        .answers("http://a.test/b", vec![Answer::Redirect("http://a.test/a".into())]);
+    let mut simulation = simulation(web, &["http://a.test/a"], Setup::default());
+    simulation.run();
+    assert_eq!(simulation.recorded(), ["http://a.test/a", "http://a.test/b"]);
+    assert_eq!(simulation.core.counters().repeats, 1);
+}
+
+#[test]
+fn a_seed_that_redirects_moves_its_scope_along() {
+    let mut web = Web::default();
+    web.answers("http://a.test/", vec![Answer::Redirect("http://www.a.test/".into())])
+        .page("http://www.a.test/", &["http://www.a.test/1", "http://c.test/"])
+        .page("http://www.a.test/1", &[]);
+    let mut simulation =
+        simulation(web, &["http://a.test/"], with(|o| o.scope = Some(ScopeKind::Host)));
+    simulation.run();
+    assert_eq!(simulation.recorded(), ["http://a.test/", "http://www.a.test/", "http://www.a.test/1"]);
+    assert_eq!(simulation.skipped(SkipReason::OutOfScope), 1);
+    assert_eq!(simulation.core.counters().scope_moves, 1);
+}
+
+#[test]
+fn the_page_limit_is_never_exceeded_and_what_is_left_stays_queued() {
+    let mut web = Web::default();
+    let many: Vec<String> = (0..100).map(|n| format!("http://a.test/{n}")).collect();
+    web.answers("http://a.test/", vec![Answer::Links(many.clone())]);
+    for url in &many {
+        web.page(url, &[]);
+    }
+    web.latency = Duration::from_millis(5);
+    let mut simulation =
+        simulation(web, &["http://a.test/"], with(|o| o.max_pages = Some(crate::config::Count(10))));
+    assert_eq!(simulation.run(), EndReason::PageLimit);
+    assert_eq!(simulation.recorded().len(), 10);
+    assert_eq!(simulation.core.queued() + simulation.core.doubts_pending(), 91);
+}
+
+#[test]
+fn the_limit_of_a_host_is_kept_and_the_others_go_on() {
+    let mut web = Web::default();
+    let many: Vec<String> =
+        (0..30).flat_map(|n| [format!("http://a.test/{n}"), format!("http://b.test/{n}")]).collect();
+    web.answers("http://a.test/", vec![Answer::Links(many.clone())]);
+    for url in &many {
+        web.page(url, &[]);
+    }
+    let mut simulation = simulation(
+        web,
+        &["http://a.test/"],
+        with(|o| o.max_pages_per_host = Some(crate::config::Count(5))),
+    );
+    assert_eq!(simulation.run(), EndReason::Done);
+    assert_eq!(simulation.recorded().len(), 10);
+    assert_eq!(simulation.skipped(SkipReason::HostLimit), 51);
+}
+
+#[test]
+fn a_slow_host_does_not_hold_up_the_others() {
+    let mut web = Web::default();
+    let slow: Vec<String> = (0..200).map(|n| format!("http://slow.test/{n}")).collect();
+    let mut first = slow.clone();
+    first.extend((0..20).map(|n| format!("http://h{n}.test/")));
+    web.answers("http://slow.test/", vec![Answer::Links(first.clone())]);
+    for url in &first {
+        web.page(url, &[]);
+    }
+    web.robots.insert("http://slow.test".into(), vec![Ok("User-agent: *\nCrawl-delay: 10\n")]);
+    let mut simulation = simulation(web, &["http://slow.test/"], Setup::default());
+    simulation.run();
+    let last = simulation.log.iter().filter(|request| request.host != "slow.test").map(|request| request.to);
+    let slow = simulation.log.iter().filter(|request| request.host == "slow.test").map(|request| request.to);
+    assert!(last.max().expect("asked") < Moment::START.after(Duration::from_secs(30)));
+    assert!(slow.max().expect("asked") >= Moment::START.after(Duration::from_secs(2000)));
+}
+
+/// A random web of up to `n` pages on a few hosts.
+fn webs() -> impl Strategy<Value = (Vec<Vec<usize>>, u64, Dedup, bool)> {
+    let links = prop::collection::vec(prop::collection::vec(0_usize..60, 0..12), 2..60);
+    (links, 0_u64..40, prop::sample::select(vec![Dedup::TwoStage, Dedup::Exact]), any::<bool>())
+}
+
+fn address(page: usize) -> String {
+    format!("http://h{}.test/{page}", page % 5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Whatever the web and however small the filter and the table: every reachable page
+    /// once, the counts add up at every step, and no host is asked before its delay has passed.
+    #[test]
+    fn nothing_is_lost_doubled_or_hurried((links, delay, dedup, tiny) in webs()) {
+        let mut web = Web { latency: Duration::from_millis(3), ..Web::default() };
+        for (page, targets) in links.iter().enumerate() {
+            let targets = targets.iter().map(|target| address(target % links.len())).collect();
+            web.answers(&address(page), vec![Answer::Links(targets)]);
+        }
+        let mut setup = Setup { delay: Duration::from_millis(delay), ..Setup::default() };
+        setup.options.dedup = Some(dedup);
+        if tiny {
+            setup.options.bits_per_url = Some(1.0);
+            setup.options.expected_urls = Some(crate::config::Count(8));
+            setup.table_bytes = 64;
+            setup.doubts = 3;
+        }
+        let mut simulation = simulation(web, &[&address(0)], setup);
+        prop_assert_eq!(simulation.run(), EndReason::Done);
+
+        let mut reachable = BTreeSet::from([0]);
+        let mut todo = vec![0];
+        while let Some(page) = todo.pop() {
+            for target in &links[page] {
+                let target = target % links.len();
+                if reachable.insert(target) {
+                    todo.push(target);
+                }
+            }
+        }
+        let mut expected: Vec<String> = reachable.into_iter().map(address).collect();
+        expected.sort();
+        prop_assert_eq!(simulation.recorded(), expected);
+        prop_assert!(simulation.requests().values().all(|times| *times == 1));
+
+        let last: Rc<RefCell<HashMap<String, Moment>>> = Rc::default();
+        for request in &simulation.log {
+            if let Some(ended) = last.borrow().get(&request.host) {
+                prop_assert!(delay == 0 || request.from >= ended.after(Duration::from_millis(delay)));
+            }
+            last.borrow_mut().insert(request.host.clone(), request.to);
+        }
+    }
+}

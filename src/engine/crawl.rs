@@ -1,0 +1,394 @@
+//! The public face: build a crawl, run it, read its summary.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use super::core::{Core, CoreError, CoreSettings};
+use super::drive::Drive;
+use super::observer::Observer;
+use super::shutdown::{StopHandle, listen};
+use super::reporter::Reporter;
+use super::worker::Shared;
+use crate::budget::{BelowFloor, Plan};
+use crate::config::{Config, ConfigError, Options, RobotsPolicy};
+use crate::extract::ExtractLimits;
+use crate::fetch::{FetchSetupError, Fetcher, SeedHost};
+use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
+use crate::model::{Link, LinkBatch, Via};
+use crate::scope::{Scope, ScopeError, canonical_rules};
+use crate::sink::{CrawlDirectory, DirectoryError, Sink};
+use crate::stats::{EndReason, Summary};
+use crate::url::{Canonicalizer, KeySecret, SecretError};
+use crate::visited::VisitedError;
+
+/// Why a crawl could not begin. Nothing was fetched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// An option is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A regular expression is wrong.
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
+    /// The budget is too small.
+    #[error(transparent)]
+    Budget(#[from] BelowFloor),
+    /// There is nothing to begin with.
+    #[error("no seeds; name a URL, or a file of URLs with --seeds")]
+    NoSeeds,
+    /// The crawl directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// The network client cannot be made.
+    #[error(transparent)]
+    Fetch(#[from] FetchSetupError),
+    /// The visited set cannot be made.
+    #[error(transparent)]
+    Visited(#[from] VisitedError),
+    /// The system gives no random numbers.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// Seeds could not be queued.
+    #[error(transparent)]
+    Core(#[from] CoreError),
+    /// The runtime cannot be made.
+    #[error("cannot start the network runtime: {0}")]
+    Runtime(std::io::Error),
+}
+
+/// Why a crawl ended before its time. What is written is good.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub struct CrawlError {
+    /// How far it got.
+    pub summary: Box<Summary>,
+    /// What failed.
+    pub source: CoreError,
+}
+
+/// Where the results go.
+#[derive(Debug, Default)]
+enum Output {
+    /// To the sinks only.
+    #[default]
+    Nowhere,
+    Path(PathBuf),
+    Claimed(CrawlDirectory),
+}
+
+/// Gathers what a crawl needs. See [`Crawl::builder`].
+#[derive(Default)]
+pub struct CrawlBuilder {
+    options: Options,
+    seeds: Vec<Box<dyn Iterator<Item = String>>>,
+    output: Output,
+    fresh: bool,
+    signals: bool,
+    sinks: Vec<Box<dyn Sink>>,
+    seed: Option<u64>,
+}
+
+impl CrawlBuilder {
+    /// Sets options; the same that the command line and `crawl.toml` know.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Adds a seed.
+    #[must_use]
+    pub fn seed(self, url: impl Into<String>) -> Self {
+        self.seeds(std::iter::once(url.into()))
+    }
+
+    /// Adds seeds; what is no crawlable URL is left out. They are read once, as a stream.
+    #[must_use]
+    pub fn seeds(mut self, urls: impl IntoIterator<Item = String> + 'static) -> Self {
+        self.seeds.push(Box::new(urls.into_iter()));
+        self
+    }
+
+    /// Writes a crawl directory.
+    #[must_use]
+    pub fn output(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.output = Output::Path(directory.into());
+        self
+    }
+
+    /// Writes into a crawl directory that is claimed already.
+    #[must_use]
+    pub fn directory(mut self, directory: CrawlDirectory) -> Self {
+        self.output = Output::Claimed(directory);
+        self
+    }
+
+    /// Deletes a crawl that stands in the crawl directory.
+    #[must_use]
+    pub fn fresh(mut self, fresh: bool) -> Self {
+        self.fresh = fresh;
+        self
+    }
+
+    /// Listens to interrupts while running: once to finish, twice to save at once, three times to leave.
+    #[must_use]
+    pub fn signals(mut self, listen: bool) -> Self {
+        self.signals = listen;
+        self
+    }
+
+    /// Adds a sink for pages.
+    #[must_use]
+    pub fn sink(mut self, sink: impl Sink + 'static) -> Self {
+        self.sinks.push(Box::new(sink));
+        self
+    }
+
+    /// Makes the crawl's secret, and so the filter's false positives, repeatable: for tests and
+    /// benchmarks only, since whoever knows the secret can aim at the filter.
+    #[must_use]
+    pub fn secret_seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Checks everything and queues the seeds.
+    ///
+    /// # Errors
+    /// [`SetupError`], with nothing fetched.
+    pub fn build(self) -> Result<Crawl, SetupError> {
+        let config = Arc::new(self.options.resolve()?);
+        let plan = config.plan()?;
+        let secret = match self.seed {
+            Some(seed) => KeySecret::from_seed(seed),
+            None => KeySecret::random()?,
+        };
+        let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
+        let scope = Arc::new(RwLock::new(Scope::new(&config)?));
+        let visited = super::reporter::visited(&config, &plan)?;
+        let schedule = schedule(&config, self.seed.unwrap_or(1));
+        let frontier = Box::new(MemoryFrontier::new());
+        let mut core =
+            Core::new(core_settings(&config, &plan), frontier, visited, schedule, scope.clone(), self.sinks);
+        let hosts = queue_seeds(&mut core, self.seeds, &canonicalizer, &secret, &scope)?;
+        let fetcher = Fetcher::new(&config, hosts)?;
+        let directory = match self.output {
+            Output::Nowhere => None,
+            Output::Path(path) => Some(CrawlDirectory::claim(&path, self.fresh)?),
+            Output::Claimed(directory) => Some(directory),
+        };
+        let directory = match directory {
+            Some(mut directory) => {
+                let frozen = Options::from(&*config).to_toml()?;
+                core.add_sink(Box::new(directory.begin(&frozen, config.log_skipped)?));
+                Some(directory)
+            }
+            None => None,
+        };
+        let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
+        let limits = ExtractLimits::default();
+        let shared = Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits };
+        let (stop, stopped) = StopHandle::new();
+        let shared = Arc::new(shared);
+        Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })
+    }
+}
+
+fn schedule(config: &Config, seed: u64) -> Schedule {
+    let politeness = Politeness {
+        delay: config.delay,
+        random_wait: config.random_wait,
+        address_delay: config.ip_delay,
+        max_crawl_delay: config.max_crawl_delay,
+        per_host: config.per_host,
+        host_failures: HOST_FAILURES,
+        max_pages_per_host: config.max_pages_per_host,
+        seed,
+    };
+    Schedule::new(politeness, config.robots == RobotsPolicy::Obey)
+}
+
+/// Failures of a host in a row after which it is given up; the pauses before are 1, 2, 4 and 8 seconds.
+const HOST_FAILURES: u32 = 5;
+/// Bytes that a doubt is reckoned with: its URL, its key and what belongs to it.
+const DOUBT_BYTES: u64 = 256;
+
+fn core_settings(config: &Config, plan: &Plan) -> CoreSettings {
+    CoreSettings {
+        retries: config.retries,
+        max_pages: config.max_pages,
+        max_retry_after: config.max_retry_after,
+        obey_robots: config.robots == RobotsPolicy::Obey,
+        log_skipped: config.log_skipped,
+        doubts: usize::try_from(plan.doubts / DOUBT_BYTES).unwrap_or(usize::MAX).max(1),
+    }
+}
+
+/// Seeds taken in at a time.
+const SEEDS_AT_A_TIME: usize = 128;
+
+/// Queues all seeds and settles their doubts; returns their hosts.
+fn queue_seeds(
+    core: &mut Core,
+    seeds: Vec<Box<dyn Iterator<Item = String>>>,
+    canonicalizer: &Canonicalizer,
+    secret: &KeySecret,
+    scope: &Arc<RwLock<Scope>>,
+) -> Result<Vec<SeedHost>, SetupError> {
+    let mut hosts = std::collections::HashSet::new();
+    let mut batch = LinkBatch::default();
+    let mut any = false;
+    for text in seeds.into_iter().flatten() {
+        let Ok(target) = canonicalizer.parse(&text) else { continue };
+        any = true;
+        scope.write().unwrap_or_else(PoisonError::into_inner).add_seed(&target.requested);
+        hosts.extend(SeedHost::of(&target.requested));
+        push_seed(&mut batch, &target.requested, target.origin_length(), secret.key(&target.canonical));
+        if batch.links.len() >= SEEDS_AT_A_TIME {
+            core.add_seeds(&std::mem::take(&mut batch))?;
+        }
+    }
+    if !any {
+        return Err(SetupError::NoSeeds);
+    }
+    core.add_seeds(&batch)?;
+    core.settle()?;
+    Ok(hosts.into_iter().collect())
+}
+
+fn push_seed(batch: &mut LinkBatch, url: &str, origin_length: usize, key: u64) {
+    let start = u32::try_from(batch.text.len()).unwrap_or(u32::MAX);
+    let length = u32::try_from(url.len()).unwrap_or(u32::MAX);
+    let origin_length = u16::try_from(origin_length).unwrap_or(u16::MAX);
+    batch.text.push_str(url);
+    batch.links.push(Link { start, length, origin_length, key, via: Via::Seed, skip: None });
+}
+
+/// A crawl, ready to run.
+///
+/// ```
+/// use dragline::config::{Options, Span};
+/// use dragline::engine::{Crawl, Silent};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Nothing listens there, so this crawl ends with one failed page and touches no network.
+/// let options = Options { retries: Some(0), delay: Some(Span::ZERO), ..Options::default() };
+/// let crawl = Crawl::builder().options(options).seed("http://127.0.0.1:9/").build()?;
+/// let summary = crawl.run(&mut Silent)?;
+/// assert_eq!(summary.totals.pages.ok, 0);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Crawl {
+    core: Core,
+    shared: Arc<Shared>,
+    plan: Plan,
+    directory: Option<CrawlDirectory>,
+    stop: StopHandle,
+    stopped: tokio::sync::watch::Receiver<super::shutdown::Urgency>,
+    signals: bool,
+}
+
+impl Crawl {
+    /// Begins with the defaults.
+    pub fn builder() -> CrawlBuilder {
+        CrawlBuilder::default()
+    }
+
+    /// How the memory budget is split.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// What the user should know of how this crawl will be done: that an address guard behind a
+    /// proxy sees literals only, or that certificates are not verified.
+    pub fn note(&self) -> Option<&str> {
+        self.shared.fetcher.guard_note().or_else(|| self.shared.fetcher.tls_note())
+    }
+
+    /// Asks this crawl to stop, from wherever.
+    pub fn stop_handle(&self) -> StopHandle {
+        self.stop.clone()
+    }
+
+    /// Where the results go, if to a crawl directory.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_ref().map(CrawlDirectory::path)
+    }
+
+    /// Runs to the end, on a runtime of its own; not to be called from within another one.
+    ///
+    /// # Errors
+    /// [`CrawlError`] where results could not be written any more.
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Summary, CrawlError> {
+        let started = Instant::now();
+        let (reason, failure) = match self.drive(observer, started) {
+            Ok(reason) => (reason, None),
+            Err(error) => (EndReason::WriteFailed, Some(error)),
+        };
+        let summary = self.reporter(started).summary(&mut self.core, reason);
+        debug_assert!(failure.is_some() || self.core.adds_up(), "the counts do not add up");
+        let written = match (&self.directory, failure) {
+            (_, Some(error)) => Err(error),
+            (Some(directory), None) => directory.summary(&summary).map_err(CoreError::from),
+            (None, None) => Ok(()),
+        };
+        match written {
+            Ok(()) => Ok(summary),
+            Err(source) => Err(CrawlError { summary: Box::new(summary), source }),
+        }
+    }
+
+    fn reporter(&self, started: Instant) -> Reporter {
+        Reporter::new(self.shared.config.clone(), self.plan, started)
+    }
+
+    fn drive(&mut self, observer: &mut dyn Observer, started: Instant) -> Result<EndReason, CoreError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(worker_threads())
+            .enable_all()
+            .build()?;
+        let mut reporter = self.reporter(started);
+        let directory = &mut self.directory;
+        let mut tick = |core: &mut Core, now: Moment, observer: &mut dyn Observer| {
+            reporter.tick(core, now, observer, directory.as_mut())
+        };
+        let drive = Drive {
+            core: &mut self.core,
+            shared: self.shared.clone(),
+            observer,
+            stop: self.stopped.clone(),
+            tick: &mut tick,
+            started,
+        };
+        let stop = self.signals.then(|| self.stop.clone());
+        let end = runtime.block_on(async {
+            if let Some(stop) = stop {
+                tokio::spawn(listen(stop));
+            }
+            drive.run().await
+        });
+        // What is still in flight is nobody's any more.
+        runtime.shutdown_background();
+        let end = end?;
+        for sink in self.core.sinks() {
+            sink.flush()?;
+        }
+        for event in self.core.take_events() {
+            observer.event(&event);
+        }
+        Ok(end)
+    }
+}
+
+/// Threads for fetching and reading pages; the owner has one of its own.
+fn worker_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

@@ -1,0 +1,133 @@
+//! The fetch loop: outcomes in, jobs out, until the core says that the crawl is over.
+//!
+//! The loop never waits for itself: the channel of outcomes holds as many as may be in flight.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+
+use super::core::{Core, CoreError, Next};
+use super::job::{Job, Outcome};
+use super::observer::{Event, Observer};
+use super::shutdown::Urgency;
+use super::worker::{self, Shared};
+use crate::frontier::Moment;
+use crate::stats::EndReason;
+
+/// How often gathered lines are given to the system and the observer is told where things stand.
+const TICK: Duration = Duration::from_millis(200);
+
+/// What the loop needs beside the core.
+pub(crate) struct Drive<'a> {
+    pub(crate) core: &'a mut Core,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) observer: &'a mut dyn Observer,
+    pub(crate) stop: watch::Receiver<Urgency>,
+    /// Called every [`TICK`] with the time since the start.
+    pub(crate) tick: &'a mut dyn FnMut(&mut Core, Moment, &mut dyn Observer) -> Result<(), CoreError>,
+    pub(crate) started: Instant,
+}
+
+enum Wake {
+    Outcome(Outcome),
+    Time,
+    Stop,
+}
+
+impl Drive<'_> {
+    fn now(&self) -> Moment {
+        Moment::START.after(self.started.elapsed())
+    }
+
+    /// Runs to the end.
+    pub(crate) async fn run(mut self) -> Result<EndReason, CoreError> {
+        let concurrency = self.shared.config.concurrency.max(1);
+        let (sender, mut outcomes) = mpsc::channel(concurrency);
+        let end = self.shared.config.max_time.map(|time| Moment::START.after(time));
+        let mut tick = self.now().after(TICK);
+        loop {
+            while let Ok(outcome) = outcomes.try_recv() {
+                self.core.apply(outcome, self.now())?;
+            }
+            let now = self.now();
+            if end.is_some_and(|end| now >= end) {
+                self.core.stop(EndReason::TimeLimit);
+            }
+            let mut until = match self.dispatch(concurrency, &sender)? {
+                Dispatched::Done(reason) => return Ok(reason),
+                Dispatched::Until(at) => at.unwrap_or(tick).min(tick),
+            };
+            if now >= tick {
+                self.tell(now)?;
+                tick = now.after(TICK);
+                until = until.min(tick);
+            }
+            match self.wait(&mut outcomes, until).await {
+                Wake::Outcome(outcome) => self.core.apply(outcome, self.now())?,
+                Wake::Time => {}
+                Wake::Stop => {
+                    if self.stopping() {
+                        return Ok(EndReason::Signal);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts what may be started; says when something more may be.
+    fn dispatch(
+        &mut self,
+        concurrency: usize,
+        sender: &mpsc::Sender<Outcome>,
+    ) -> Result<Dispatched, CoreError> {
+        while self.core.in_flight() < concurrency {
+            match self.core.next(self.now())? {
+                Next::Ready(job) => self.spawn(job, sender.clone()),
+                Next::NotBefore(at) => return Ok(Dispatched::Until(Some(at))),
+                Next::Blocked => return Ok(Dispatched::Until(None)),
+                Next::Done(reason) => return Ok(Dispatched::Done(reason)),
+            }
+        }
+        Ok(Dispatched::Until(None))
+    }
+
+    fn spawn(&self, job: Job, sender: mpsc::Sender<Outcome>) {
+        tokio::spawn(worker::run(self.shared.clone(), job, sender));
+    }
+
+    async fn wait(&mut self, outcomes: &mut mpsc::Receiver<Outcome>, until: Moment) -> Wake {
+        let deadline = self.started + Duration::from_micros(until.0);
+        tokio::select! {
+            biased;
+            Some(outcome) = outcomes.recv() => Wake::Outcome(outcome),
+            Ok(()) = self.stop.changed() => Wake::Stop,
+            () = tokio::time::sleep_until(deadline.into()) => Wake::Time,
+        }
+    }
+
+    /// Reacts to a request to stop; says whether the loop ends at once.
+    fn stopping(&mut self) -> bool {
+        let urgency = *self.stop.borrow_and_update();
+        if urgency == Urgency::Finish {
+            self.core.stop(EndReason::Signal);
+            self.observer.event(&Event::Stopping { in_flight: self.core.in_flight() });
+        }
+        urgency == Urgency::SaveNow
+    }
+
+    fn tell(&mut self, now: Moment) -> Result<(), CoreError> {
+        for event in self.core.take_events() {
+            self.observer.event(&event);
+        }
+        for sink in self.core.sinks() {
+            sink.flush()?;
+        }
+        (self.tick)(self.core, now, self.observer)
+    }
+}
+
+enum Dispatched {
+    Until(Option<Moment>),
+    Done(EndReason),
+}

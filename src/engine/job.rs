@@ -1,0 +1,126 @@
+//! What the owner hands to a worker, and what it gets back.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::frontier::{Attempt, OriginId};
+use crate::model::{LinkBatch, PageError, Record};
+use crate::robots::RobotsRules;
+
+/// One thing for a worker to do.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// Fetch a page.
+    Page(Box<PageJob>),
+    /// Fetch an origin's robots.txt.
+    Robots {
+        /// The origin.
+        origin: OriginId,
+        /// `scheme://host[:port]`.
+        name: Arc<str>,
+    },
+    /// Look up a host's address.
+    Address {
+        /// An origin of the host.
+        origin: OriginId,
+        /// `scheme://host[:port]`.
+        name: Arc<str>,
+    },
+}
+
+/// A page to fetch.
+#[derive(Debug)]
+pub(crate) struct PageJob {
+    /// Its origin.
+    pub(crate) origin: OriginId,
+    /// What to fetch, and what happened to it so far.
+    pub(crate) attempt: Attempt,
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Of a page.
+    Page(Box<PageOutcome>),
+    /// Of a robots.txt.
+    Robots {
+        /// The origin.
+        origin: OriginId,
+        /// What was learned.
+        answer: RobotsAnswer,
+    },
+    /// Of an address look-up.
+    Address {
+        /// An origin of the host.
+        origin: OriginId,
+        /// The address that will be connected to.
+        address: Result<IpAddr, PageError>,
+    },
+}
+
+/// What a request for robots.txt told.
+#[derive(Debug)]
+pub(crate) enum RobotsAnswer {
+    /// These rules (all allowed where the file is unavailable, RFC 9309 section 2.3.1.3).
+    Rules(Arc<RobotsRules>),
+    /// Unreachable for now (section 2.3.1.4).
+    Failed {
+        /// Wait at least so long, as told by `Retry-After`.
+        retry_after: Option<Duration>,
+        /// What went wrong.
+        error: PageError,
+    },
+}
+
+/// What came of a page.
+#[derive(Debug)]
+pub(crate) struct PageOutcome {
+    /// The job.
+    pub(crate) job: PageJob,
+    /// Its record, if this was the last attempt.
+    pub(crate) record: Record,
+    /// The record as a line of JSON.
+    pub(crate) line: Vec<u8>,
+    /// What to do with it.
+    pub(crate) verdict: Verdict,
+    /// How long the server asked to be left alone (429 and 503).
+    pub(crate) retry_after: Option<Duration>,
+    /// Links found, a redirect's target included.
+    pub(crate) links: LinkBatch,
+    /// Which state of the scope the links were held against.
+    pub(crate) scope_generation: u64,
+    /// The decoded body, where a sink wants it.
+    pub(crate) body: Option<Vec<u8>>,
+    /// The body was not coded as its header said.
+    pub(crate) mislabelled_encoding: bool,
+    /// No request was made: the address guard refused.
+    pub(crate) refused: bool,
+}
+
+/// What a worker makes of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The record stands.
+    Final,
+    /// Worth another try, if tries are left.
+    Retry,
+    /// The server asks to slow down (429, 503).
+    SlowDown,
+    /// The host could not be reached.
+    HostFailure,
+    /// The same page under another spelling, or the same URL once more after a cookie was set.
+    SamePage {
+        /// What to request instead.
+        url: Box<str>,
+        /// Bytes of `url` that are its origin.
+        origin_length: u16,
+    },
+    /// Gone under the spelling as written: ask for the canonical one.
+    Respell {
+        /// The canonical URL.
+        url: Box<str>,
+        /// Bytes of `url` that are its origin.
+        origin_length: u16,
+    },
+}

@@ -1,0 +1,115 @@
+//! What a crawl tells while it runs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::frontier::DrainReason;
+use crate::model::{PageError, Record};
+use crate::stats::{FilterHealth, Snapshot};
+
+/// Something that happened and that a person may want to know at once.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A host asked to be left alone, or failed, and waits.
+    HostPaused {
+        /// The host.
+        host: Arc<str>,
+        /// For how long.
+        pause: Duration,
+        /// Because of this status, where it was an answer.
+        status: Option<u16>,
+    },
+    /// Everything left of a host or an origin is skipped from now on.
+    Drained {
+        /// The host or origin.
+        name: Arc<str>,
+        /// Why.
+        reason: DrainReason,
+        /// What happened last.
+        error: Option<PageError>,
+    },
+    /// A `Crawl-delay` longer than `--max-crawl-delay` was clamped.
+    CrawlDelayClamped {
+        /// The origin.
+        origin: Arc<str>,
+        /// What its robots.txt asks for, in seconds.
+        wanted: f64,
+    },
+    /// A seed redirected, and the scope followed.
+    ScopeMoved {
+        /// The seed, or what it had led to so far.
+        from: Box<str>,
+        /// Where it leads.
+        to: String,
+    },
+    /// The filter's health is no longer what it was.
+    FilterHealth {
+        /// What it is now.
+        verdict: FilterHealth,
+        /// What that means and what to do.
+        advice: String,
+    },
+    /// The crawl was asked to stop and waits for what is in flight.
+    Stopping {
+        /// Requests in flight.
+        in_flight: usize,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::HostPaused { host, pause, status } => {
+                write!(out, "{host} rests for {:.1} s", pause.as_secs_f64())?;
+                match status {
+                    Some(status) => write!(out, ": it answered {status}"),
+                    None => Ok(()),
+                }
+            }
+            Event::Drained { name, reason, error } => {
+                let reason = match reason {
+                    DrainReason::RobotsUnreachable => "its robots.txt cannot be read",
+                    DrainReason::HostUnreachable => "it cannot be reached",
+                    DrainReason::HostLimit => "--max-pages-per-host is reached",
+                };
+                write!(out, "the rest of {name} is skipped: {reason}")?;
+                match error {
+                    Some(error) => write!(out, " ({}: {})", error.kind.name(), error.detail),
+                    None => Ok(()),
+                }
+            }
+            Event::CrawlDelayClamped { origin, wanted } => write!(
+                out,
+                "{origin} asks for a Crawl-delay of {wanted} s; --max-crawl-delay is shorter and holds"
+            ),
+            Event::ScopeMoved { from, to } => {
+                write!(out, "the seed {from} redirects to {to}, and the scope moves along")
+            }
+            Event::FilterHealth { verdict, advice } => write!(out, "the filter is {}: {advice}", verdict.name()),
+            Event::Stopping { in_flight } => write!(
+                out,
+                "stopping: {in_flight} requests in flight are waited for; interrupt again to save at once"
+            ),
+        }
+    }
+}
+
+/// Is told what happens. Every method has an empty default.
+pub trait Observer {
+    /// Something happened that a person may want to know.
+    fn event(&mut self, _event: &Event) {}
+
+    /// A page is done.
+    fn page(&mut self, _record: &Record) {}
+
+    /// Where things stand; several times a second.
+    fn snapshot(&mut self, _snapshot: &Snapshot) {}
+}
+
+/// Tells nobody.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}

@@ -1,0 +1,115 @@
+//! Where a crawl stands, in figures, and the warnings that follow from them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::core::{Core, CoreError};
+use super::observer::{Event, Observer};
+use crate::budget::{Plan, peak_resident_bytes, resident_bytes};
+use crate::config::Config;
+use crate::frontier::Moment;
+use crate::sink::CrawlDirectory;
+use crate::stats::{Bytes, EndReason, FilterState, Memory, Pages, Snapshot, Summary, Urls};
+
+/// Tells observer and crawl directory how a crawl is going.
+pub(crate) struct Reporter {
+    config: Arc<Config>,
+    plan: Plan,
+    started: Instant,
+    next_line: Moment,
+}
+
+impl Reporter {
+    pub(crate) fn new(config: Arc<Config>, plan: Plan, started: Instant) -> Self {
+        Self { config, plan, started, next_line: Moment::START }
+    }
+
+    /// To be called several times a second.
+    pub(crate) fn tick(
+        &mut self,
+        core: &mut Core,
+        now: Moment,
+        observer: &mut dyn Observer,
+        directory: Option<&mut CrawlDirectory>,
+    ) -> Result<(), CoreError> {
+        core.visited().refresh_health();
+        if let Some(crossing) = core.visited().crossing() {
+            observer.event(&Event::FilterHealth { verdict: crossing.verdict, advice: crossing.advice });
+        }
+        let snapshot = self.snapshot(core);
+        observer.snapshot(&snapshot);
+        if let Some(directory) = directory
+            && now >= self.next_line
+        {
+            self.next_line = now.after(self.config.stats_interval.max(Duration::from_millis(1)));
+            directory.statistics(&snapshot)?;
+        }
+        Ok(())
+    }
+
+    /// Where things stand.
+    pub(crate) fn snapshot(&self, core: &mut Core) -> Snapshot {
+        let filter = self.filter(core);
+        let counters = core.counters();
+        Snapshot {
+            pages: Pages {
+                fetched: counters.records(),
+                ok: counters.ok,
+                failed: counters.failed,
+                by_status: counters.by_status.clone(),
+                by_error: counters.by_error.clone(),
+            },
+            urls: Urls {
+                discovered: counters.discovered,
+                unique: counters.unique,
+                repeats: counters.repeats,
+                doubts_pending: core.doubts_pending(),
+                doubts_settled: counters.doubts_settled,
+                rescued: counters.rescued,
+                queued: core.queued(),
+                in_flight: core.pages_in_flight(),
+                skipped_before_queue: counters.skipped_before_queue.iter().collect(),
+                skipped_after_queue: counters.skipped_after_queue.iter().collect(),
+            },
+            filter,
+            memory: Memory {
+                budget_bytes: self.config.memory,
+                rss_bytes: resident_bytes(),
+                peak_rss_bytes: peak_resident_bytes(),
+                plan: None,
+            },
+            bytes: Bytes { wire: counters.wire_bytes, decoded: counters.decoded_bytes },
+            elapsed: self.started.elapsed(),
+        }
+    }
+
+    fn filter(&self, core: &mut Core) -> Option<FilterState> {
+        let health = core.visited().health()?;
+        Some(FilterState {
+            dedup: self.config.dedup,
+            kind: health.kind,
+            bits: health.bits,
+            bits_per_url: health.bits_per_url,
+            hashes: health.hashes,
+            items: health.items,
+            fill_ratio: health.fill_ratio,
+            estimated_fpr: health.estimated_fpr,
+            expected_pages_missed: health.expected_pages_missed,
+            health: health.verdict,
+        })
+    }
+
+    /// The last word.
+    pub(crate) fn summary(&self, core: &mut Core, end: EndReason) -> Summary {
+        let mut totals = self.snapshot(core);
+        totals.memory.rss_bytes = None;
+        totals.memory.plan = Some(self.plan);
+        let nothing = end == EndReason::Done && totals.pages.ok == 0;
+        let end_reason = if nothing { EndReason::NothingFetched } else { end };
+        Summary { end_reason, totals }
+    }
+}
+
+pub(crate) fn visited(_config: &Config, _plan: &Plan) -> Result<crate::visited::Visited, crate::visited::VisitedError> { Ok(crate::visited::Visited::new()) }
+#[cfg(test)]
+pub(crate) fn test_visited(_config: &Config, _table: u64) -> crate::visited::Visited { crate::visited::Visited::new() }

@@ -1,0 +1,121 @@
+//! Fetching robots.txt, and asking it one question from the command line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::crawl::SetupError;
+use super::job::RobotsAnswer;
+use super::worker::{page_error, redirect_target, retry_after};
+use crate::config::{Config, Options};
+use crate::fetch::{FetchError, FetchRequest, Fetcher, SeedHost};
+use crate::model::{ErrorKind, PageError};
+use crate::robots::{MAX_BYTES, RobotsRules, Verdict};
+use crate::scope::canonical_rules;
+use crate::url::{Canonicalizer, Reject};
+
+/// Redirects followed to a robots.txt (RFC 9309 section 2.3.1.2).
+const REDIRECTS: u32 = 5;
+/// A robots.txt that takes longer is unreachable: a silent host must not hold its slot for long.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Fetches the robots.txt of an origin (`scheme://host[:port]`), redirects followed.
+pub(super) async fn fetch(
+    fetcher: &Fetcher,
+    canonicalizer: &Canonicalizer,
+    config: &Config,
+    origin: &str,
+) -> RobotsAnswer {
+    let mut url = format!("{origin}/robots.txt");
+    for _ in 0..=REDIRECTS {
+        match request(fetcher, canonicalizer, config, &url).await {
+            Ok(Step::Answer(answer)) => return answer,
+            Ok(Step::Redirect(to)) => url = to,
+            Err(error) => return RobotsAnswer::Failed { retry_after: None, error: page_error(error) },
+        }
+    }
+    // Beyond five redirects the file may be taken as unavailable (RFC 9309 section 2.3.1.2).
+    RobotsAnswer::Rules(Arc::new(RobotsRules::allow_all()))
+}
+
+enum Step {
+    Answer(RobotsAnswer),
+    Redirect(String),
+}
+
+async fn request(
+    fetcher: &Fetcher,
+    canonicalizer: &Canonicalizer,
+    config: &Config,
+    url: &str,
+) -> Result<Step, FetchError> {
+    let request = FetchRequest {
+        // One byte more than is read, so that a file that was cut is known.
+        max_body: Some(MAX_BYTES as u64 + 1),
+        timeout: Some(config.timeout.min(TIMEOUT)),
+        ..FetchRequest::new(url)
+    };
+    let mut response = fetcher.get(&request).await?;
+    let status = response.status();
+    let rules = |rules| Ok(Step::Answer(RobotsAnswer::Rules(Arc::new(rules))));
+    match status {
+        200..=299 => {
+            let mut body = Vec::new();
+            while let Some(chunk) = response.chunk().await? {
+                body.extend_from_slice(chunk);
+            }
+            rules(RobotsRules::parse(&body, &config.robots_agent))
+        }
+        301 | 302 | 303 | 307 | 308 => match redirect_target(canonicalizer, url, &response) {
+            Some(Ok(target)) => Ok(Step::Redirect(target.requested)),
+            // A redirect to nowhere is an answer without a file.
+            _ => rules(RobotsRules::allow_all()),
+        },
+        429 | 500.. => Ok(Step::Answer(RobotsAnswer::Failed {
+            retry_after: retry_after(&response),
+            error: PageError { kind: ErrorKind::Other, detail: format!("robots.txt answered {status}") },
+        })),
+        _ => rules(RobotsRules::allow_all()),
+    }
+}
+
+/// Why a robots.txt could not be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RobotsError {
+    /// The URL cannot be crawled.
+    #[error(transparent)]
+    Url(#[from] Reject),
+    /// An option is wrong, or the client cannot be made.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The file could not be read: a crawl would fetch nothing there for now.
+    #[error("robots.txt of {origin} cannot be read, so nothing there may be fetched: {detail}")]
+    Unreachable {
+        /// Whose file.
+        origin: String,
+        /// What went wrong.
+        detail: String,
+    },
+}
+
+/// Asks the robots.txt of a URL's origin, over the network, whether the URL may be fetched.
+///
+/// # Errors
+/// [`RobotsError`] where there is no verdict.
+pub fn robots_verdict(options: &Options, url: &str) -> Result<Verdict, RobotsError> {
+    let config = options.resolve().map_err(SetupError::from)?;
+    let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
+    let target = canonicalizer.parse(url)?;
+    let seeds: Vec<SeedHost> = SeedHost::of(&target.requested).into_iter().collect();
+    let fetcher = Fetcher::new(&config, seeds).map_err(SetupError::from)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(SetupError::Runtime)?;
+    match runtime.block_on(fetch(&fetcher, &canonicalizer, &config, target.origin())) {
+        RobotsAnswer::Rules(rules) => Ok(rules.verdict(&target.requested[target.origin_length()..])),
+        RobotsAnswer::Failed { error, .. } => {
+            Err(RobotsError::Unreachable { origin: target.origin().to_owned(), detail: error.detail })
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! What runs in parallel: fetch, decode, extract, resolve, encode. Shares nothing mutable
+//! with its like but the scope, and knows nothing of what has been seen.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::job::{Job, Outcome, PageJob, PageOutcome, Verdict};
+use super::{robots, timestamp};
+use crate::config::Config;
+use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
+use crate::fetch::{FetchError, FetchRequest, Fetcher, Response};
+use crate::model::{
+    ErrorKind, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Truncation, Via,
+};
+use crate::scope::Scope;
+use crate::sink::encode_line;
+use crate::url::{Canonicalizer, KeySecret, Reject, Resolver, Target};
+
+/// What all workers share.
+pub(crate) struct Shared {
+    pub(crate) config: Arc<Config>,
+    pub(crate) fetcher: Fetcher,
+    pub(crate) canonicalizer: Canonicalizer,
+    pub(crate) secret: KeySecret,
+    pub(crate) scope: Arc<RwLock<Scope>>,
+    pub(crate) keep_bodies: bool,
+    pub(crate) limits: ExtractLimits,
+}
+
+/// Does one job and sends what came of it, even if the work panics: an outcome that
+/// never arrives would keep the crawl from ending.
+pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Outcome>) {
+    match job {
+        Job::Page(job) => {
+            let mut delivery = Delivery { outcome: Some(Box::new(new_outcome(*job))), sender };
+            if let Some(outcome) = &mut delivery.outcome {
+                page(&shared, outcome).await;
+            }
+        }
+        Job::Robots { origin, name } => {
+            let answer = robots::fetch(&shared.fetcher, &shared.canonicalizer, &shared.config, &name).await;
+            send(&sender, Outcome::Robots { origin, answer });
+        }
+        Job::Address { origin, name } => {
+            let address = address(&shared, &name).await;
+            send(&sender, Outcome::Address { origin, address });
+        }
+    }
+}
+
+fn send(sender: &mpsc::Sender<Outcome>, outcome: Outcome) {
+    // The channel holds as many as may be in flight; it is closed only when nobody wants outcomes any more.
+    let _ = sender.try_send(outcome);
+}
+
+/// Delivers its outcome when it goes, however it goes.
+struct Delivery {
+    outcome: Option<Box<PageOutcome>>,
+    sender: mpsc::Sender<Outcome>,
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        let Some(mut outcome) = self.outcome.take() else { return };
+        if std::thread::panicking() {
+            outcome.verdict = Verdict::Final;
+            let detail = "the crawler failed on this page; please report it".to_owned();
+            outcome.record.error = Some(PageError { kind: ErrorKind::Other, detail });
+        }
+        if encode_line(&outcome.record, &mut outcome.line).is_err() {
+            outcome.line.clear();
+        }
+        send(&self.sender, Outcome::Page(outcome));
+    }
+}
+
+async fn address(shared: &Shared, origin: &str) -> Result<IpAddr, PageError> {
+    let url = ::url::Url::parse(origin)
+        .map_err(|error| PageError { kind: ErrorKind::Other, detail: error.to_string() })?;
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port_or_known_default().unwrap_or(80);
+    let addresses = shared.fetcher.resolve(host, port).await.map_err(page_error)?;
+    addresses
+        .first()
+        .copied()
+        .ok_or_else(|| PageError { kind: ErrorKind::Dns, detail: "no address".to_owned() })
+}
+
+pub(super) fn page_error(error: FetchError) -> PageError {
+    PageError { kind: error.kind, detail: error.detail }
+}
+
+/// What `Retry-After` asks for (RFC 9110 section 10.2.3: seconds or a date).
+pub(super) fn retry_after(response: &Response) -> Option<Duration> {
+    let value = response.header("retry-after")?;
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    date.duration_since(std::time::SystemTime::now()).ok()
+}
+
+/// Where a redirect leads; `None` without a `Location`.
+pub(super) fn redirect_target(
+    canonicalizer: &Canonicalizer,
+    url: &str,
+    response: &Response,
+) -> Option<Result<Target, Reject>> {
+    let location = response.header("location")?;
+    let base = ::url::Url::parse(url).ok()?;
+    Some(canonicalizer.resolver(&base, None).target(&location))
+}
+
+async fn page(shared: &Shared, outcome: &mut PageOutcome) {
+    let started = Instant::now();
+    let url = outcome.job.attempt.candidate.url.clone();
+    match shared.fetcher.get(&FetchRequest::new(&url)).await {
+        Ok(response) => read(shared, outcome, response).await,
+        Err(error) if error.kind == ErrorKind::PrivateAddress && !error.requested => outcome.refused = true,
+        Err(error) => {
+            outcome.verdict = verdict_of(error.kind);
+            outcome.record.error = Some(page_error(error));
+        }
+    }
+    outcome.record.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+}
+
+pub(super) fn verdict_of(kind: ErrorKind) -> Verdict {
+    match kind.class() {
+        FailureClass::Transient => Verdict::Retry,
+        FailureClass::Permanent => Verdict::Final,
+        FailureClass::Host => Verdict::HostFailure,
+    }
+}
+
+pub(super) fn new_outcome(job: PageJob) -> PageOutcome {
+    let candidate = &job.attempt.candidate;
+    let record = Record {
+        url: candidate.url.to_string(),
+        canonical: None,
+        status: None,
+        error: None,
+        depth: candidate.depth,
+        via: candidate.via,
+        referrer: candidate.referrer.clone(),
+        redirect_to: None,
+        content_type: None,
+        charset: None,
+        wire_bytes: 0,
+        decoded_bytes: 0,
+        truncated: None,
+        title: None,
+        rel_canonical: None,
+        links: 0,
+        digest: None,
+        fetched_at: timestamp::now(),
+        elapsed_ms: 0,
+        attempts: job.attempt.requests + 1,
+    };
+    PageOutcome {
+        job,
+        record,
+        line: Vec::new(),
+        verdict: Verdict::Final,
+        retry_after: None,
+        links: LinkBatch::default(),
+        scope_generation: 0,
+        body: None,
+        mislabelled_encoding: false,
+        refused: false,
+    }
+}
+
+/// Reads an answer into the outcome.
+async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response) {
+    let status = response.status();
+    outcome.record.status = Some(status);
+    outcome.record.content_type = response.content_type().map(Cow::into_owned);
+    if let Some(canonical) = canonical_of(shared, &outcome.record.url) {
+        outcome.record.canonical = Some(canonical);
+    }
+    let mut reader = (200..300).contains(&status).then(|| reader_for(shared, outcome, &response));
+    let failed = read_body(shared, outcome, &mut response, &mut reader).await.err();
+    if failed.is_none() {
+        judge(shared, outcome, status, &response);
+    }
+    let report = response.finish();
+    outcome.record.wire_bytes = report.wire_bytes;
+    outcome.record.decoded_bytes = report.decoded_bytes;
+    outcome.record.truncated = report.truncated;
+    outcome.mislabelled_encoding = report.mislabelled_encoding;
+    if let Some(mut reader) = reader {
+        take_links(shared, outcome, &reader.finish());
+    }
+    if let Some(error) = failed {
+        outcome.verdict = verdict_of(error.kind);
+        outcome.record.truncated = outcome.record.truncated.or(Some(Truncation::Disconnect));
+        outcome.record.error = Some(page_error(error));
+    }
+}
+
+fn reader_for(shared: &Shared, outcome: &PageOutcome, response: &Response) -> PageReader {
+    let robots_tags: Vec<_> = response.header_values("x-robots-tag").collect();
+    let robots_tags: Vec<&str> = robots_tags.iter().map(AsRef::as_ref).collect();
+    let host = crate::url::host_of(&outcome.record.url);
+    PageReader::new(&PageContext {
+        content_type: outcome.record.content_type.as_deref(),
+        x_robots_tag: &robots_tags,
+        robots_agent: &shared.config.robots_agent,
+        top_level_domain: host.rsplit_once('.').map(|(_, label)| label),
+        keep_fragments: shared.config.canonicalization.keep_fragments,
+        limits: shared.limits,
+    })
+}
+
+async fn read_body(
+    shared: &Shared,
+    outcome: &mut PageOutcome,
+    response: &mut Response,
+    reader: &mut Option<PageReader>,
+) -> Result<(), FetchError> {
+    let mut hasher = Xxh3Default::new();
+    let mut body = shared.keep_bodies.then(Vec::new);
+    let result = loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => {
+                hasher.update(chunk);
+                if let Some(reader) = reader {
+                    reader.feed(chunk);
+                }
+                if let Some(body) = &mut body {
+                    body.extend_from_slice(chunk);
+                }
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    outcome.record.digest = Some(format!("xxh3:{:032x}", hasher.digest128()));
+    outcome.body = body;
+    result
+}
+
+/// What is to be done about a whole answer.
+fn judge(shared: &Shared, outcome: &mut PageOutcome, status: u16, response: &Response) {
+    match status {
+        301 | 302 | 303 | 307 | 308 => judge_redirect(shared, outcome, response),
+        429 | 503 => {
+            outcome.retry_after = retry_after(response);
+            outcome.verdict = Verdict::SlowDown;
+        }
+        408 | 425 | 500 | 502 | 504 => outcome.verdict = Verdict::Retry,
+        400 | 404 | 410 if !outcome.job.attempt.respelled => {
+            if let Some((url, origin_length)) = other_spelling(shared, &outcome.record.url) {
+                outcome.verdict = Verdict::Respell { url, origin_length };
+            }
+        }
+        _ => {}
+    }
+}
+
+fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Response) {
+    let candidate = &outcome.job.attempt.candidate;
+    let target = match redirect_target(&shared.canonicalizer, &candidate.url, response) {
+        Some(Ok(target)) => target,
+        Some(Err(reject)) => {
+            outcome.record.error =
+                Some(PageError { kind: ErrorKind::BadRedirect, detail: reject.to_string() });
+            return;
+        }
+        None => {
+            let detail = "redirect without a location".to_owned();
+            outcome.record.error = Some(PageError { kind: ErrorKind::BadRedirect, detail });
+            return;
+        }
+    };
+    outcome.record.redirect_to = Some(target.requested.clone());
+    let key = shared.secret.key(&target.canonical);
+    let too_many = candidate.hops >= shared.config.max_redirects;
+    if too_many {
+        let detail = format!("more than {} redirects in a row", shared.config.max_redirects);
+        outcome.record.error = Some(PageError { kind: ErrorKind::TooManyRedirects, detail });
+    }
+    if key == candidate.key {
+        if target.requested == *candidate.url && !response.set_new_cookie() {
+            let detail = "redirects to itself".to_owned();
+            outcome.record.error = Some(PageError { kind: ErrorKind::RedirectLoop, detail });
+        } else if !too_many {
+            let origin_length = target.parts.origin_length;
+            outcome.verdict = Verdict::SamePage { url: target.requested.into(), origin_length };
+        }
+        return;
+    }
+    let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
+    outcome.scope_generation = scope.generation();
+    let skip = if too_many {
+        Some(SkipReason::TooManyRedirects)
+    } else {
+        scope.check(&target.requested, &target.parts).err()
+    };
+    outcome.links.links.push(Link {
+        start: 0,
+        length: u32::try_from(target.requested.len()).unwrap_or(u32::MAX),
+        origin_length: target.parts.origin_length,
+        key,
+        via: Via::Redirect,
+        skip,
+    });
+    outcome.links.text = target.requested;
+}
+
+fn canonical_of(shared: &Shared, url: &str) -> Option<String> {
+    let target = shared.canonicalizer.parse(url).ok()?;
+    (target.canonical != url).then_some(target.canonical)
+}
+
+/// The canonical spelling of a URL, as it can be requested, where that is another one.
+fn other_spelling(shared: &Shared, url: &str) -> Option<(Box<str>, u16)> {
+    let canonical = canonical_of(shared, url)?;
+    let target = shared.canonicalizer.parse(&canonical).ok()?;
+    (target.requested != url).then(|| (target.requested.into_boxed_str(), target.parts.origin_length))
+}
+
+/// Resolves, filters and keys what a page refers to.
+fn take_links(shared: &Shared, outcome: &mut PageOutcome, page: &Extracted) {
+    let candidate = &outcome.job.attempt.candidate;
+    outcome.record.title.clone_from(&page.title);
+    outcome.record.links = page.links_found();
+    if !page.is_html {
+        return;
+    }
+    outcome.record.charset = Some(page.encoding.name());
+    let Ok(url) = ::url::Url::parse(&candidate.url) else { return };
+    let base = page.base_url(&url);
+    let mut resolver = shared.canonicalizer.resolver(&base, Some(page.encoding));
+    if let Some(href) = &page.rel_canonical {
+        let (mut requested, mut canonical) = (String::new(), String::new());
+        if resolver.resolve(href, &mut requested, &mut canonical).is_ok() {
+            outcome.record.rel_canonical = Some(requested);
+        }
+    }
+    let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let too_deep = shared.config.depth.is_some_and(|depth| candidate.depth >= depth);
+    outcome.scope_generation = scope.generation();
+    outcome.links = Gather::new(shared, &scope, too_deep).all(&mut resolver, page);
+}
+
+/// Makes the batch of links of one page.
+struct Gather<'a> {
+    shared: &'a Shared,
+    scope: &'a Scope,
+    too_deep: bool,
+    seen: HashSet<u64, KeyHasher>,
+    batch: LinkBatch,
+    requested: String,
+    canonical: String,
+}
+
+/// Keys are hashes already.
+#[derive(Clone, Copy, Default)]
+struct KeyHasher;
+
+impl std::hash::BuildHasher for KeyHasher {
+    type Hasher = KeyHash;
+    fn build_hasher(&self) -> KeyHash {
+        KeyHash(0)
+    }
+}
+
+struct KeyHash(u64);
+
+impl std::hash::Hasher for KeyHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+impl<'a> Gather<'a> {
+    fn new(shared: &'a Shared, scope: &'a Scope, too_deep: bool) -> Self {
+        let batch = LinkBatch::default();
+        let seen = HashSet::with_hasher(KeyHasher);
+        Self { shared, scope, too_deep, seen, batch, requested: String::new(), canonical: String::new() }
+    }
+
+    fn all(mut self, resolver: &mut Resolver<'_>, page: &Extracted) -> LinkBatch {
+        self.batch.text.reserve(page.text.len() + page.references.len() * 40);
+        self.batch.links.reserve(page.references.len());
+        self.seen.reserve(page.references.len().min(256));
+        self.batch.dropped = page.links_dropped;
+        self.batch.repeats = page.repeated_references;
+        for (reference, href) in page.links() {
+            self.one(resolver, href, reference.via, reference.nofollow);
+        }
+        self.batch
+    }
+
+    fn one(&mut self, resolver: &mut Resolver<'_>, href: &str, via: Via, nofollow: bool) {
+        match resolver.resolve(href, &mut self.requested, &mut self.canonical) {
+            Ok(parts) => {
+                let key = self.shared.secret.key(&self.canonical);
+                if !self.seen.insert(key) {
+                    self.batch.repeats += 1;
+                    return;
+                }
+                let skip = if nofollow {
+                    Some(SkipReason::Nofollow)
+                } else {
+                    match self.scope.check(&self.requested, &parts) {
+                        Err(reason) => Some(reason),
+                        Ok(()) if self.too_deep => Some(SkipReason::TooDeep),
+                        Ok(()) => None,
+                    }
+                };
+                self.push(None, parts.origin_length, key, via, skip);
+            }
+            Err(reject) => {
+                let reason = match reject {
+                    Reject::OtherScheme(_) => SkipReason::OtherScheme,
+                    Reject::Unparsable(_) => SkipReason::BadUrl,
+                };
+                self.push(Some(href), 0, 0, via, Some(reason));
+            }
+        }
+    }
+
+    fn push(&mut self, raw: Option<&str>, origin_length: u16, key: u64, via: Via, skip: Option<SkipReason>) {
+        let text = raw.unwrap_or(&self.requested);
+        let start = u32::try_from(self.batch.text.len()).unwrap_or(u32::MAX);
+        let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        self.batch.text.push_str(text);
+        self.batch.links.push(Link { start, length, origin_length, key, via, skip });
+    }
+}

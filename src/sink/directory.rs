@@ -1,0 +1,305 @@
+//! The crawl directory: everything one crawl leaves on disk.
+//!
+//! `crawl.toml` · `state/` · `pages.jsonl` · `skipped.jsonl` · `stats.jsonl` · `summary.json`
+//!
+//! It is claimed by a lock first, never overwritten unasked, and never mistaken
+//! for a directory of somebody else's.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{LineFile, Page, Sink, Skipped};
+use crate::store::{DirectoryLock, LockError, lock_file, replace_file, sync_directory};
+
+/// What a crawl leaves beside `state/`; `--fresh` deletes these and nothing else. The
+/// configuration marks a crawl that has begun: it is the last to go.
+const FILES: [&str; 7] = [
+    "report.html",
+    "summary.json",
+    "stats.jsonl",
+    "links.jsonl",
+    "skipped.jsonl",
+    "pages.jsonl",
+    "crawl.toml",
+];
+
+/// Why a crawl directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DirectoryError {
+    /// It holds a crawl that has ended.
+    #[error("{}: the crawl in it is already complete; give another --output, or --fresh to delete it and start over", .0.display())]
+    Complete(PathBuf),
+    /// It holds a crawl that has not.
+    #[error("{}: holds a crawl that is not complete; give another --output, or --fresh to delete it and start over", .0.display())]
+    Unfinished(PathBuf),
+    /// It holds something else, or is no directory.
+    #[error("--output {}: {problem}; give an empty directory or a new one", path.display())]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// Another process uses it.
+    #[error("{}: in use by another dragline ({holder}); wait for it, or give another --output", path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+        /// Who uses it.
+        holder: String,
+    },
+    /// The system refused.
+    #[error("--output {}: cannot be written ({source}); give a directory that can", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A crawl directory that no other process can claim as long as this lives.
+#[derive(Debug)]
+pub struct CrawlDirectory {
+    path: PathBuf,
+    /// Whether the directory was made here, and so may be unmade.
+    created: bool,
+    statistics: Option<LineFile>,
+    _lock: DirectoryLock,
+}
+
+/// Writes `pages.jsonl` and, where wanted, `skipped.jsonl`.
+#[derive(Debug)]
+pub struct DirectorySink {
+    pages: LineFile,
+    skipped: Option<LineFile>,
+}
+
+impl CrawlDirectory {
+    /// Claims a directory, making it where it does not exist. Nothing old is deleted yet,
+    /// whether or not `fresh` allows it.
+    ///
+    /// # Errors
+    /// [`DirectoryError`] where it is in use, holds a crawl and `fresh` is not given, or holds
+    /// what is no crawl.
+    pub fn claim(path: &Path, fresh: bool) -> Result<Self, DirectoryError> {
+        let unusable = |source| DirectoryError::Io { path: path.into(), source };
+        let created = !path.exists();
+        if !created {
+            refuse_strangers(path)?;
+        }
+        let state = path.join("state");
+        fs::create_dir_all(&state).map_err(unusable)?;
+        let lock = lock_file(&state.join("lock")).map_err(|error| match error {
+            LockError::Held { holder } => DirectoryError::InUse { path: path.into(), holder },
+            LockError::Io(source) => unusable(source),
+        })?;
+        if !fresh {
+            refuse_crawls(path)?;
+        }
+        Ok(Self { path: path.into(), created, statistics: None, _lock: lock })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where seeds are gathered until it is certain that the crawl begins.
+    pub fn incoming_seeds(&self) -> PathBuf {
+        self.path.join("state/seeds.new")
+    }
+
+    /// Begins the crawl: deletes what an earlier one left, puts the gathered seeds and the frozen
+    /// configuration (`crawl.toml`) in their places, and opens the line files.
+    ///
+    /// # Errors
+    /// [`DirectoryError::Io`] where the system refuses.
+    pub fn begin(&mut self, configuration: &str, log_skipped: bool) -> Result<DirectorySink, DirectoryError> {
+        self.begin_files(configuration, log_skipped)
+            .map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
+    }
+
+    fn begin_files(&mut self, configuration: &str, log_skipped: bool) -> io::Result<DirectorySink> {
+        self.clear()?;
+        let seeds = self.incoming_seeds();
+        if seeds.exists() {
+            fs::rename(seeds, self.path.join("state/seeds"))?;
+        }
+        write_private(&self.path.join("crawl.toml"), configuration)?;
+        let lines = |name: &str| LineFile::create(&self.path.join(name));
+        let sink = DirectorySink {
+            pages: lines("pages.jsonl")?,
+            skipped: if log_skipped { Some(lines("skipped.jsonl")?) } else { None },
+        };
+        self.statistics = Some(lines("stats.jsonl")?);
+        sync_directory(&self.path)?;
+        Ok(sink)
+    }
+
+    /// Leaves the directory as it was found.
+    pub fn withdraw(self) {
+        // Whatever cannot be deleted is empty and harms nobody.
+        let _ = fs::remove_file(self.incoming_seeds());
+        if self.created {
+            let _ = fs::remove_file(self.path.join("state/lock"));
+            let _ = fs::remove_dir(self.path.join("state"));
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+
+    fn clear(&self) -> io::Result<()> {
+        for name in FILES {
+            match fs::remove_file(self.path.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        for entry in fs::read_dir(self.path.join("state"))? {
+            let entry = entry?;
+            if entry.file_name() == "lock" || entry.file_name() == "seeds.new" {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?;
+            } else {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends a line to `stats.jsonl`.
+    pub fn statistics<T: serde::Serialize>(&mut self, line: &T) -> io::Result<()> {
+        match &mut self.statistics {
+            Some(file) => file.write(line).and_then(|()| file.flush()),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes `summary.json` whole.
+    pub fn summary<T: serde::Serialize>(&self, summary: &T) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec_pretty(summary)?;
+        bytes.push(b'\n');
+        replace_file(&self.path.join("summary.json"), &bytes)
+    }
+}
+
+impl Sink for DirectorySink {
+    fn page(&mut self, page: &Page<'_>) -> io::Result<()> {
+        self.pages.write_line(page.line)
+    }
+
+    fn skipped(&mut self, skipped: &Skipped<'_>) -> io::Result<()> {
+        match &mut self.skipped {
+            Some(file) => file.write(skipped),
+            None => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Some(file) = &mut self.skipped {
+            file.flush()?;
+        }
+        self.pages.flush()
+    }
+}
+
+/// A configuration may hold cookies and passwords: only its owner reads it.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Refuses what exists and is neither empty nor a crawl directory.
+fn refuse_strangers(path: &Path) -> Result<(), DirectoryError> {
+    let foreign = |problem| Err(DirectoryError::Foreign { path: path.into(), problem });
+    if !path.is_dir() {
+        return foreign("is no directory");
+    }
+    let ours = path.join("crawl.toml").is_file() || path.join("state/lock").is_file();
+    let mut entries =
+        fs::read_dir(path).map_err(|source| DirectoryError::Io { path: path.into(), source })?;
+    if ours || entries.next().is_none() {
+        return Ok(());
+    }
+    foreign("holds files but no crawl")
+}
+
+/// Refuses a directory in which a crawl has begun.
+fn refuse_crawls(path: &Path) -> Result<(), DirectoryError> {
+    if !FILES.iter().any(|name| path.join(name).exists()) {
+        return Ok(());
+    }
+    if is_complete(path) {
+        return Err(DirectoryError::Complete(path.into()));
+    }
+    Err(DirectoryError::Unfinished(path.into()))
+}
+
+fn is_complete(path: &Path) -> bool {
+    let summary = fs::read(path.join("summary.json")).unwrap_or_default();
+    let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap_or_default();
+    summary["end_reason"] == "done"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(path: &Path, fresh: bool) -> CrawlDirectory {
+        let mut directory = CrawlDirectory::claim(path, fresh).expect("claimed");
+        fs::write(directory.incoming_seeds(), "http://a.test/\n").expect("written");
+        directory.begin("depth = 1\n", false).expect("begun");
+        directory
+    }
+
+    #[test]
+    fn one_process_at_a_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("new/crawl");
+        let directory = CrawlDirectory::claim(&path, false).expect("claimed");
+        let refused = CrawlDirectory::claim(&path, true).expect_err("in use");
+        assert!(matches!(refused, DirectoryError::InUse { .. }));
+        directory.withdraw();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_crawl_is_kept_unless_fresh_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("crawl");
+        drop(begun(&path, false));
+        fs::write(path.join("pages.jsonl"), "{}").expect("written");
+        fs::write(path.join("notes.txt"), "mine").expect("written");
+        fs::create_dir(path.join("state/runs")).expect("made");
+        let refused = CrawlDirectory::claim(&path, false).expect_err("holds a crawl");
+        assert!(matches!(refused, DirectoryError::Unfinished(_)));
+        fs::write(path.join("summary.json"), r#"{"end_reason":"done"}"#).expect("written");
+        let refused = CrawlDirectory::claim(&path, false).expect_err("complete");
+        assert!(matches!(refused, DirectoryError::Complete(_)));
+        drop(begun(&path, true));
+        assert_eq!(fs::read(path.join("pages.jsonl")).expect("made anew"), b"");
+        assert!(!path.join("summary.json").exists() && !path.join("state/runs").exists());
+        assert!(path.join("notes.txt").exists() && path.join("state/seeds").exists());
+    }
+
+    #[test]
+    fn a_strangers_directory_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("thesis.txt"), "mine").expect("written");
+        for (path, fresh) in [("", true), ("thesis.txt", false)] {
+            let refused = CrawlDirectory::claim(&folder.path().join(path), fresh).expect_err("not ours");
+            assert!(matches!(refused, DirectoryError::Foreign { .. }));
+        }
+        let below = CrawlDirectory::claim(&folder.path().join("thesis.txt/x"), false).expect_err("a file");
+        assert!(matches!(below, DirectoryError::Io { .. }));
+    }
+}
