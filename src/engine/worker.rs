@@ -2,7 +2,7 @@
 //! with its like but the scope, and knows nothing of what has been seen.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -358,6 +358,8 @@ struct Gather<'a> {
     scope: &'a Scope,
     too_deep: bool,
     seen: HashSet<u64, KeyHasher>,
+    /// Where the links that must not be followed stand in the batch.
+    nofollow: HashMap<u64, usize, KeyHasher>,
     batch: LinkBatch,
     requested: String,
     canonical: String,
@@ -394,7 +396,8 @@ impl<'a> Gather<'a> {
     fn new(shared: &'a Shared, scope: &'a Scope, too_deep: bool) -> Self {
         let batch = LinkBatch::default();
         let seen = HashSet::with_hasher(KeyHasher);
-        Self { shared, scope, too_deep, seen, batch, requested: String::new(), canonical: String::new() }
+        let nofollow = HashMap::with_hasher(KeyHasher);
+        Self { shared, scope, too_deep, seen, nofollow, batch, requested: String::new(), canonical: String::new() }
     }
 
     fn all(mut self, resolver: &mut Resolver<'_>, page: &Extracted) -> LinkBatch {
@@ -404,7 +407,7 @@ impl<'a> Gather<'a> {
         self.batch.dropped = page.links_dropped;
         self.batch.repeats = page.repeated_references;
         for (reference, href) in page.links() {
-            self.one(resolver, href, reference.via, reference.nofollow);
+            self.one(resolver, href, reference.via, reference.nofollow || page.page_nofollow);
         }
         self.batch
     }
@@ -415,18 +418,16 @@ impl<'a> Gather<'a> {
                 let key = self.shared.secret.key(&self.canonical);
                 if !self.seen.insert(key) {
                     self.batch.repeats += 1;
+                    self.follow_after_all(&parts, key, via, nofollow);
                     return;
                 }
-                let skip = if nofollow {
-                    Some(SkipReason::Nofollow)
+                if nofollow {
+                    self.nofollow.insert(key, self.batch.links.len());
+                    self.push(None, parts.origin_length, key, via, Some(SkipReason::Nofollow));
                 } else {
-                    match self.scope.check(&self.requested, &parts) {
-                        Err(reason) => Some(reason),
-                        Ok(()) if self.too_deep => Some(SkipReason::TooDeep),
-                        Ok(()) => None,
-                    }
-                };
-                self.push(None, parts.origin_length, key, via, skip);
+                    let skip = self.skip(&parts);
+                    self.push(None, parts.origin_length, key, via, skip);
+                }
             }
             Err(reject) => {
                 let reason = match reject {
@@ -434,6 +435,27 @@ impl<'a> Gather<'a> {
                     Reject::Unparsable(_) => SkipReason::BadUrl,
                 };
                 self.push(Some(href), 0, 0, via, Some(reason));
+            }
+        }
+    }
+
+    fn skip(&self, parts: &Parts) -> Option<SkipReason> {
+        match self.scope.check(&self.requested, parts) {
+            Err(reason) => Some(reason),
+            Ok(()) => self.too_deep.then_some(SkipReason::TooDeep),
+        }
+    }
+
+    /// One link that may be followed outweighs others to the same page that may not.
+    fn follow_after_all(&mut self, parts: &Parts, key: u64, via: Via, nofollow: bool) {
+        if nofollow || self.nofollow.is_empty() {
+            return;
+        }
+        if let Some(index) = self.nofollow.remove(&key) {
+            let skip = self.skip(parts);
+            if let Some(link) = self.batch.links.get_mut(index) {
+                link.via = via;
+                link.skip = skip;
             }
         }
     }
