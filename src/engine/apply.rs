@@ -7,7 +7,7 @@ use super::core::{Core, CoreError};
 use super::job::{Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::observer::Event;
 use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Moment, OriginId, RobotsState};
-use crate::model::{Candidate, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Via};
+use crate::model::{Candidate, ErrorKind, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Via};
 use crate::sink::Skipped;
 use crate::url::Parts;
 use crate::visited::Answer;
@@ -245,6 +245,7 @@ impl Core {
             return match self.schedule.drained(origin) {
                 Some(DrainReason::HostUnreachable) => Some(SkipReason::HostUnreachable),
                 Some(DrainReason::RobotsUnreachable) => Some(SkipReason::RobotsUnreachable),
+                Some(DrainReason::PrivateAddress) => Some(SkipReason::PrivateAddress),
                 _ => None,
             };
         }
@@ -311,13 +312,15 @@ impl Core {
                 if retry_after.is_some() {
                     self.schedule.pause(id, at);
                 }
-                self.schedule.origin_mut(id).robots = if failures < Self::robots_tries() {
+                let refused = error.kind == ErrorKind::PrivateAddress;
+                self.schedule.origin_mut(id).robots = if failures < Self::robots_tries() && !refused {
                     RobotsState::Retry { failures, at, last }
                 } else if let Some(rules) = last {
                     RobotsState::Known { rules, until: now.after(Self::robots_validity()) }
                 } else {
                     self.any_drained = true;
                     let reason = match error.kind.class() {
+                        _ if refused => DrainReason::PrivateAddress,
                         FailureClass::Host => DrainReason::HostUnreachable,
                         _ => DrainReason::RobotsUnreachable,
                     };

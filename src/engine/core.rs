@@ -305,6 +305,7 @@ impl Core {
             DrainReason::RobotsUnreachable => SkipReason::RobotsUnreachable,
             DrainReason::HostUnreachable => SkipReason::HostUnreachable,
             DrainReason::HostLimit => SkipReason::HostLimit,
+            DrainReason::PrivateAddress => SkipReason::PrivateAddress,
         };
         for _ in 0..SKIPS_AT_A_TIME {
             let Some(attempt) = self.next_attempt(id, now, true)? else { break };

@@ -26,11 +26,18 @@ pub(super) async fn fetch(
     origin: &str,
 ) -> RobotsAnswer {
     let mut url = format!("{origin}/robots.txt");
-    for _ in 0..=REDIRECTS {
+    for hop in 0..=REDIRECTS {
         match request(fetcher, canonicalizer, config, &url).await {
             Ok(Step::Answer(answer)) => return answer,
             Ok(Step::Redirect(to)) => url = to,
-            Err(error) => return RobotsAnswer::Failed { retry_after: None, error: page_error(error) },
+            Err(error) => {
+                let mut error = page_error(error);
+                // that a redirect leads to a private address says nothing of this host's own
+                if hop > 0 && error.kind == ErrorKind::PrivateAddress {
+                    error.kind = ErrorKind::Other;
+                }
+                return RobotsAnswer::Failed { retry_after: None, error };
+            }
         }
     }
     // Beyond five redirects the file may be taken as unavailable (RFC 9309 section 2.3.1.2).

@@ -103,6 +103,8 @@ pub enum DrainReason {
     HostUnreachable,
     /// `--max-pages-per-host` is reached.
     HostLimit,
+    /// The address guard refuses it.
+    PrivateAddress,
 }
 
 /// A candidate on its way, with what has happened to it so far.
