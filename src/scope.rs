@@ -109,6 +109,20 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// The option that made [`check`](Self::check) refuse a URL, as a person would type it.
+    pub fn rule(&self, requested: &str, reason: SkipReason) -> Option<String> {
+        match reason {
+            SkipReason::UrlTooLong => Some(format!("--max-url-length {}", self.max_url_length)),
+            SkipReason::Excluded => {
+                self.exclude.first_match(requested).map(|pattern| format!("--exclude {pattern}"))
+            }
+            SkipReason::NotIncluded => Some("no --include matches".to_owned()),
+            _ => None,
+        }
+    }
+}
+
 /// The rules of the canonical form, as the user set them.
 pub fn canonical_rules(options: &Canonicalization) -> Rules {
     Rules {

@@ -273,10 +273,11 @@ impl Core {
         if !self.settings.log_skipped {
             return Ok(());
         }
+        let detail = self.rule_behind(batch.url(link), reason);
         let row = Skipped {
             url: batch.url(link),
             reason,
-            detail: None,
+            detail: detail.as_deref(),
             via: link.via,
             depth: found.depth + depth_step(link.via),
             referrer: found.url,

@@ -47,6 +47,19 @@ pub(crate) struct CoreSettings {
     pub(crate) log_skipped: bool,
     /// Doubts that may gather before they are settled.
     pub(crate) doubts: usize,
+    /// Limits that others hold to, for saying which one it was.
+    pub(crate) caps: Caps,
+}
+
+/// Limits that a skip may be owed to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Caps {
+    /// Links followed from a seed at most.
+    pub(crate) depth: Option<u32>,
+    /// Redirects in one chain at most.
+    pub(crate) max_redirects: u32,
+    /// Records of one host name at most.
+    pub(crate) max_pages_per_host: Option<u64>,
 }
 
 /// What the owner should do next.
@@ -348,7 +361,7 @@ impl Core {
                 let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
                 verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
             }
-            _ => None,
+            _ => self.rule_behind(&candidate.url, reason),
         };
         let row = Skipped {
             url: &candidate.url,
@@ -362,6 +375,17 @@ impl Core {
             sink.skipped(&row)?;
         }
         Ok(())
+    }
+
+    /// The option that a skip is owed to, as a person would type it.
+    pub(super) fn rule_behind(&self, url: &str, reason: SkipReason) -> Option<String> {
+        let caps = &self.settings.caps;
+        match reason {
+            SkipReason::TooDeep => caps.depth.map(|depth| format!("--depth {depth}")),
+            SkipReason::TooManyRedirects => Some(format!("--max-redirects {}", caps.max_redirects)),
+            SkipReason::HostLimit => caps.max_pages_per_host.map(|most| format!("--max-pages-per-host {most}")),
+            _ => self.scope.read().unwrap_or_else(PoisonError::into_inner).rule(url, reason),
+        }
     }
 
     pub(super) fn write_record(

@@ -122,6 +122,7 @@ fn simulation(web: Web, seeds: &[&str], setup: Setup) -> Simulation {
         obey_robots: true,
         log_skipped: false,
         doubts: setup.doubts,
+        caps: super::core::Caps::default(),
     };
     let visited = super::reporter::test_visited(&config, setup.table_bytes);
     let records = Records::default();

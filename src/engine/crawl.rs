@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use super::core::{Core, CoreError, CoreSettings};
+use super::core::{Caps, Core, CoreError, CoreSettings};
 use super::drive::Drive;
 use super::observer::Observer;
 use super::shutdown::{StopHandle, listen};
@@ -223,6 +223,11 @@ fn core_settings(config: &Config, plan: &Plan) -> CoreSettings {
         obey_robots: config.robots == RobotsPolicy::Obey,
         log_skipped: config.log_skipped,
         doubts: usize::try_from(plan.doubts / DOUBT_BYTES).unwrap_or(usize::MAX).max(1),
+        caps: Caps {
+            depth: config.depth,
+            max_redirects: config.max_redirects,
+            max_pages_per_host: config.max_pages_per_host,
+        },
     }
 }
 

@@ -51,6 +51,12 @@ impl Patterns {
     pub(super) fn matches(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
+
+    /// The first expression that is found in a text.
+    pub(super) fn first_match(&self, text: &str) -> Option<&str> {
+        let index = self.0.matches(text).iter().next()?;
+        self.0.patterns().get(index).map(String::as_str)
+    }
 }
 
 /// What is wrong, without the picture that points at it.
