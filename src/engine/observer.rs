@@ -73,6 +73,7 @@ impl fmt::Display for Event {
                     DrainReason::RobotsUnreachable => "its robots.txt cannot be read",
                     DrainReason::HostUnreachable => "it cannot be reached",
                     DrainReason::HostLimit => "--max-pages-per-host is reached",
+                    DrainReason::PrivateAddress => "its address is private (--allow-private)",
                 };
                 write!(out, "the rest of {name} is skipped: {reason}")?;
                 match error {

@@ -20,7 +20,7 @@ use crate::model::{
 };
 use crate::scope::Scope;
 use crate::sink::encode_line;
-use crate::url::{Canonicalizer, KeySecret, Reject, Resolver, Target};
+use crate::url::{Canonicalizer, KeySecret, Parts, Reject, Resolver, Target};
 
 /// What all workers share.
 pub(crate) struct Shared {
