@@ -16,7 +16,7 @@ fn ask(answer: Answer, further: &[&str]) -> (Value, bool, Run) {
             .on("/found", Answer::html("found")),
     );
     let seed = server.url("/");
-    let run = crawl(&[&[seed.as_str(), "--timeout", "20s", "--retries", "0"], further].concat());
+    let run = crawl(&[&[seed.as_str(), "--retries", "0"], further].concat());
     (
         run.page(&server.url("/x")).clone(),
         server.count("/found") == 1,
@@ -109,8 +109,16 @@ fn a_body_without_end_is_cut_and_its_links_up_to_there_are_followed() {
 
 #[test]
 fn a_body_that_exactly_fits_is_not_cut() {
-    let (page, found, _) = ask(Answer::html(HTML), &["--max-body", &format!("{}B", HTML.len())]);
-    assert!(page["truncated"].is_null() && found, "{page}");
+    let content = [HTML, &[b' '; 1000]].concat();
+    for (limit, cut) in [(content.len(), false), (content.len() - 1, true)] {
+        let (page, found, _) = ask(
+            Answer::html(content.clone()),
+            &["--max-body", &format!("{limit}B")],
+        );
+        assert_eq!(page["truncated"] == "length", cut, "{page}");
+        assert_eq!(page["decoded_bytes"], limit as u64, "{page}");
+        assert!(found, "{page}");
+    }
 }
 
 #[test]

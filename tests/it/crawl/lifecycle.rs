@@ -224,13 +224,13 @@ fn seeds_come_from_files_and_bad_lines_are_told_and_passed_over() {
 }
 
 #[test]
-fn the_frozen_configuration_repeats_the_crawl() {
+fn the_frozen_configuration_holds_for_another_crawl() {
     let server = Server::start(Script::new().on("/", page(&["/a"])).on("/a", Answer::html("a")));
     let directory = TempDir::new().unwrap();
     let (first, second) = (directory.path().join("first"), directory.path().join("second"));
     crawl_into(&first, &[&server.url("/"), "--delay", "0s", "-d", "0"]);
     let frozen = first.join("crawl.toml");
-    let run = crawl_into(&second, &["--config", frozen.to_str().unwrap()]);
+    let run = crawl_into(&second, &[&server.url("/"), "--config", frozen.to_str().unwrap()]);
     assert_eq!((run.code, run.pages.len()), (Some(0), 1), "{}", run.stderr);
     assert_eq!(rows(&second.join("pages.jsonl")).len(), 1);
 }

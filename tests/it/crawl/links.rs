@@ -109,6 +109,13 @@ fn nofollow_is_heeded_wherever_it_stands() {
         requested("<meta name=ROBOTS content='noindex, NoFollow'><a href=/a>x</a>"),
         Vec::<String>::new()
     );
+    let both_ways =
+        "<a rel=nofollow href=/a>x</a><a href=/a>x</a><a href=/b>x</a><a rel=nofollow href=/b>x</a>";
+    assert_eq!(
+        requested(both_ways),
+        ["/a", "/b"],
+        "one link that may be followed is enough"
+    );
     let with_header = |value: &str| Answer::html("<a href=/a>x</a>").header("X-Robots-Tag", value);
     assert_eq!(requested_from(with_header("none")), Vec::<String>::new());
     assert_eq!(requested_from(with_header("otherbot: nofollow")), ["/a"]);
