@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Connections served at one time; more are closed at once.
-const CONNECTIONS: usize = 128;
+const CONNECTIONS: usize = 1024;
 /// Requests answered in all.
 const REQUESTS: usize = 50_000;
 /// The life of a server.
