@@ -21,22 +21,14 @@ pub(super) struct Arguments {
     #[arg(value_name = "URL")]
     urls: Vec<String>,
     /// Read options from the TOML file FILE; the keys are the long flags [default: none]
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "DRAGLINE_CONFIG",
-        help_heading = "Input and output"
-    )]
+    #[arg(long, value_name = "FILE", env = "DRAGLINE_CONFIG", help_heading = "Input and output")]
     config: Option<PathBuf>,
     #[command(flatten)]
     options: Options,
 }
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let typed = Options {
-        urls: arguments.urls,
-        ..arguments.options
-    };
+    let typed = Options { urls: arguments.urls, ..arguments.options };
     start(&layers::merged(typed, matches, arguments.config.as_deref())?)
 }
 

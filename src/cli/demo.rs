@@ -57,10 +57,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     for (option, count) in [("pages", arguments.pages), ("hosts", arguments.hosts)] {
         if count.0 == 0 {
-            return Err(Failure::new(
-                ExitCode::Usage,
-                format!("--{option} 0: must be more than zero"),
-            ));
+            return Err(Failure::new(ExitCode::Usage, format!("--{option} 0: must be more than zero")));
         }
     }
     if arguments.hosts > arguments.pages {
@@ -129,7 +126,8 @@ fn serve_beside(site: Arc<Site>, listen: SocketAddr) -> Result<SocketAddr, Failu
             Err(failure) => return tell.send(Err(failure)).unwrap_or(()),
         };
         runtime.block_on(async {
-            let bound = TcpListener::bind(listen).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
+            let bound =
+                TcpListener::bind(listen).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
             match bound {
                 Ok((address, listener)) => {
                     let _ = tell.send(Ok(address));
@@ -156,12 +154,7 @@ fn equivalent(options: &Options) -> Result<String, Failure> {
             value => words.push(format!("--{key} {}", quoted(value))),
         }
     }
-    words.extend(
-        options
-            .urls
-            .iter()
-            .map(|url| quoted(&toml::Value::from(url.as_str()))),
-    );
+    words.extend(options.urls.iter().map(|url| quoted(&toml::Value::from(url.as_str()))));
     Ok(words.join(" "))
 }
 

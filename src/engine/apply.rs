@@ -68,7 +68,8 @@ impl Core {
                 Ok(())
             }
             Verdict::Retry | Verdict::SlowDown | Verdict::HostFailure
-                if page.job.attempt.failures < self.settings.retries && self.schedule.drained(id).is_none() =>
+                if page.job.attempt.failures < self.settings.retries
+                    && self.schedule.drained(id).is_none() =>
             {
                 let mut attempt = page.job.attempt;
                 attempt.failures += 1;
@@ -339,12 +340,7 @@ fn depth_step(via: Via) -> u32 {
     u32::from(!matches!(via, Via::Redirect | Via::Seed))
 }
 
-fn new_candidate(
-    batch: &LinkBatch,
-    link: &Link,
-    found: &Found<'_>,
-    referrer: Option<Arc<str>>,
-) -> Candidate {
+fn new_candidate(batch: &LinkBatch, link: &Link, found: &Found<'_>, referrer: Option<Arc<str>>) -> Candidate {
     Candidate {
         url: batch.url(link).into(),
         origin_length: link.origin_length,

@@ -383,7 +383,9 @@ impl Core {
         match reason {
             SkipReason::TooDeep => caps.depth.map(|depth| format!("--depth {depth}")),
             SkipReason::TooManyRedirects => Some(format!("--max-redirects {}", caps.max_redirects)),
-            SkipReason::HostLimit => caps.max_pages_per_host.map(|most| format!("--max-pages-per-host {most}")),
+            SkipReason::HostLimit => {
+                caps.max_pages_per_host.map(|most| format!("--max-pages-per-host {most}"))
+            }
             _ => self.scope.read().unwrap_or_else(PoisonError::into_inner).rule(url, reason),
         }
     }

@@ -194,7 +194,9 @@ impl Simulation {
                 let turn = self.turn(&format!("{name}/robots.txt"));
                 let answers = self.web.robots.get(&*name).cloned().unwrap_or_else(|| vec![Ok("")]);
                 let answer = match answers[turn.min(answers.len() - 1)] {
-                    Ok(text) => RobotsAnswer::Rules(Arc::new(RobotsRules::parse(text.as_bytes(), "dragline"))),
+                    Ok(text) => {
+                        RobotsAnswer::Rules(Arc::new(RobotsRules::parse(text.as_bytes(), "dragline")))
+                    }
                     Err(kind) => RobotsAnswer::Failed {
                         retry_after: None,
                         error: PageError { kind, detail: String::new() },
@@ -383,7 +385,8 @@ fn a_dead_host_is_given_up_and_what_was_never_asked_is_a_skip() {
     }
     let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
     assert_eq!(simulation.run(), EndReason::Done);
-    let asked = simulation.requests().keys().filter(|url| url.starts_with("http://dead.test/")).count() as u64;
+    let asked =
+        simulation.requests().keys().filter(|url| url.starts_with("http://dead.test/")).count() as u64;
     let asked = asked - 1; // robots.txt
     let skipped = simulation.skipped(SkipReason::HostUnreachable);
     assert_eq!(asked + skipped, 50);
@@ -448,8 +451,7 @@ fn a_seed_that_redirects_moves_its_scope_along() {
     web.answers("http://a.test/", vec![Answer::Redirect("http://www.a.test/".into())])
         .page("http://www.a.test/", &["http://www.a.test/1", "http://c.test/"])
         .page("http://www.a.test/1", &[]);
-    let mut simulation =
-        simulation(web, &["http://a.test/"], with(|o| o.scope = Some(ScopeKind::Host)));
+    let mut simulation = simulation(web, &["http://a.test/"], with(|o| o.scope = Some(ScopeKind::Host)));
     simulation.run();
     assert_eq!(simulation.recorded(), ["http://a.test/", "http://www.a.test/", "http://www.a.test/1"]);
     assert_eq!(simulation.skipped(SkipReason::OutOfScope), 1);
@@ -481,11 +483,8 @@ fn the_limit_of_a_host_is_kept_and_the_others_go_on() {
     for url in &many {
         web.page(url, &[]);
     }
-    let mut simulation = simulation(
-        web,
-        &["http://a.test/"],
-        with(|o| o.max_pages_per_host = Some(crate::config::Count(5))),
-    );
+    let mut simulation =
+        simulation(web, &["http://a.test/"], with(|o| o.max_pages_per_host = Some(crate::config::Count(5))));
     assert_eq!(simulation.run(), EndReason::Done);
     assert_eq!(simulation.recorded().len(), 10);
     assert_eq!(simulation.skipped(SkipReason::HostLimit), 51);

@@ -110,6 +110,13 @@ impl Reporter {
     }
 }
 
-pub(crate) fn visited(_config: &Config, _plan: &Plan) -> Result<crate::visited::Visited, crate::visited::VisitedError> { Ok(crate::visited::Visited::new()) }
+pub(crate) fn visited(
+    _config: &Config,
+    _plan: &Plan,
+) -> Result<crate::visited::Visited, crate::visited::VisitedError> {
+    Ok(crate::visited::Visited::new())
+}
 #[cfg(test)]
-pub(crate) fn test_visited(_config: &Config, _table: u64) -> crate::visited::Visited { crate::visited::Visited::new() }
+pub(crate) fn test_visited(_config: &Config, _table: u64) -> crate::visited::Visited {
+    crate::visited::Visited::new()
+}

@@ -115,10 +115,8 @@ pub fn robots_verdict(options: &Options, url: &str) -> Result<Verdict, RobotsErr
     let target = canonicalizer.parse(url)?;
     let seeds: Vec<SeedHost> = SeedHost::of(&target.requested).into_iter().collect();
     let fetcher = Fetcher::new(&config, seeds).map_err(SetupError::from)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(SetupError::Runtime)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(SetupError::Runtime)?;
     match runtime.block_on(fetch(&fetcher, &canonicalizer, &config, target.origin())) {
         RobotsAnswer::Rules(rules) => Ok(rules.verdict(&target.requested[target.origin_length()..])),
         RobotsAnswer::Failed { error, .. } => {

@@ -397,7 +397,16 @@ impl<'a> Gather<'a> {
         let batch = LinkBatch::default();
         let seen = HashSet::with_hasher(KeyHasher);
         let nofollow = HashMap::with_hasher(KeyHasher);
-        Self { shared, scope, too_deep, seen, nofollow, batch, requested: String::new(), canonical: String::new() }
+        Self {
+            shared,
+            scope,
+            too_deep,
+            seen,
+            nofollow,
+            batch,
+            requested: String::new(),
+            canonical: String::new(),
+        }
     }
 
     fn all(mut self, resolver: &mut Resolver<'_>, page: &Extracted) -> LinkBatch {

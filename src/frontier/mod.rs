@@ -12,8 +12,8 @@ use std::time::Duration;
 
 pub use memory::MemoryFrontier;
 pub use schedule::{
-    Attempt, Availability, FIRST_PAUSE, DrainReason, Host, HostId, Origin, OriginId, Pick, Politeness, RobotsState,
-    Schedule,
+    Attempt, Availability, DrainReason, FIRST_PAUSE, Host, HostId, Origin, OriginId, Pick, Politeness,
+    RobotsState, Schedule,
 };
 
 use crate::model::Candidate;

@@ -374,7 +374,8 @@ impl Schedule {
         }
         let id = HostId(u32::try_from(self.hosts.len()).unwrap_or(u32::MAX));
         let name: Arc<str> = name.into();
-        let address = if self.politeness.address_delay.is_zero() { Address::Known(0) } else { Address::Unknown };
+        let address =
+            if self.politeness.address_delay.is_zero() { Address::Known(0) } else { Address::Unknown };
         self.hosts.push(Host {
             name: name.clone(),
             in_flight: 0,
@@ -497,7 +498,8 @@ impl Schedule {
         if done && !host.ready.is_empty() {
             return Some(Moment::START);
         }
-        if host.in_flight >= self.slots(host) || host.parked_at_address || host.address == Address::Resolving {
+        if host.in_flight >= self.slots(host) || host.parked_at_address || host.address == Address::Resolving
+        {
             return None;
         }
         if let Some(most) = self.politeness.max_pages_per_host

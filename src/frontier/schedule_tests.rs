@@ -139,8 +139,7 @@ fn one_request_at_a_time_goes_to_an_address() {
     let politeness = Politeness { address_delay: Duration::from_secs(1), ..politeness(0) };
     let mut schedule = Schedule::new(politeness, false);
     let address = Some("127.0.0.1".parse().expect("an address"));
-    let ids: Vec<OriginId> =
-        (0..50).map(|n| work(&mut schedule, &format!("http://h{n}.test"), 1)).collect();
+    let ids: Vec<OriginId> = (0..50).map(|n| work(&mut schedule, &format!("http://h{n}.test"), 1)).collect();
     for _ in &ids {
         let Pick::Address(id) = schedule.pick(milliseconds(0)) else { panic!("addresses come first") };
         schedule.resolving(id);
