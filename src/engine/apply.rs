@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::core::{Core, CoreError};
-use super::job::{Outcome, PageOutcome, RobotsAnswer, Verdict};
+use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::observer::Event;
 use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Moment, OriginId, RobotsState};
 use crate::model::{Candidate, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Via};
@@ -68,7 +68,8 @@ impl Core {
                 Ok(())
             }
             Verdict::Retry | Verdict::SlowDown | Verdict::HostFailure
-                if page.job.attempt.failures < self.settings.retries && self.schedule.drained(id).is_none() =>
+                if page.job.attempt.failures < self.settings.retries
+                    && self.schedule.drained(id).is_none() =>
             {
                 let mut attempt = page.job.attempt;
                 attempt.failures += 1;
@@ -97,7 +98,11 @@ impl Core {
                     None => doubled(FIRST_PAUSE, slow_downs - 1),
                 };
                 self.schedule.pause(id, now.after(pause));
-                self.events.push(Event::HostPaused { host: name, pause, status: page.record.status });
+                self.events.push(Event::HostPaused {
+                    host: name,
+                    pause,
+                    status: page.record.status,
+                });
             }
             Verdict::Retry => {
                 host.transient_failures += 1;
@@ -118,7 +123,11 @@ impl Core {
         let host = self.schedule.host(id).name.clone();
         if given_up {
             self.any_drained = true;
-            self.events.push(Event::Drained { name: host, reason: DrainReason::HostUnreachable, error });
+            self.events.push(Event::Drained {
+                name: host,
+                reason: DrainReason::HostUnreachable,
+                error,
+            });
         }
     }
 
@@ -147,7 +156,15 @@ impl Core {
     }
 
     fn finish_page(&mut self, page: PageOutcome) -> Result<(), CoreError> {
-        let PageOutcome { job, record, line, links, body, scope_generation, .. } = page;
+        let PageOutcome {
+            job,
+            record,
+            line,
+            links,
+            body,
+            scope_generation,
+            ..
+        } = page;
         let candidate = &job.attempt.candidate;
         let found = Found {
             url: Some(&candidate.url),
@@ -162,6 +179,7 @@ impl Core {
             self.accept(candidate)?;
         }
         self.frontier.acknowledge(job.origin, job.attempt.sequence)?;
+        self.buffers.extend(Buffers { links, line }.emptied());
         Ok(())
     }
 
@@ -187,7 +205,9 @@ impl Core {
     fn ask(&mut self, batch: &LinkBatch, found: &Found<'_>) -> Result<Vec<Candidate>, CoreError> {
         self.counters.discovered += batch.links.len() as u64 + batch.repeats + batch.dropped;
         self.counters.repeats += batch.repeats;
-        self.counters.skipped_before_queue.add(SkipReason::TooManyLinks, batch.dropped);
+        self.counters
+            .skipped_before_queue
+            .add(SkipReason::TooManyLinks, batch.dropped);
         let mut keys = std::mem::take(&mut self.keys);
         let mut wanted: Vec<Link> = Vec::with_capacity(batch.links.len());
         keys.clear();
@@ -204,8 +224,7 @@ impl Core {
         answers.clear();
         self.visited.ask(&keys, &mut answers);
         let mut accepted = Vec::new();
-        let referrer: Option<Arc<str>> = None;
-        let mut referrer = referrer;
+        let mut referrer: Option<Arc<str>> = None;
         for (link, answer) in wanted.iter().zip(&answers) {
             if *answer == Answer::Repeat {
                 self.counters.repeats += 1;
@@ -252,13 +271,23 @@ impl Core {
     }
 
     fn out_of_scope(&self, url: &str) -> Option<SkipReason> {
-        self.scope.read().unwrap_or_else(PoisonError::into_inner).check(url, &Parts::of(url)).err()
+        self.scope
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .check(url, &Parts::of(url))
+            .err()
     }
 
     fn move_scope(&mut self, to: &str, found: &Found<'_>) {
-        self.scope.write().unwrap_or_else(PoisonError::into_inner).add_moved_seed(to);
+        self.scope
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add_moved_seed(to);
         self.counters.scope_moves += 1;
-        self.events.push(Event::ScopeMoved { from: found.url.unwrap_or_default().into(), to: to.into() });
+        self.events.push(Event::ScopeMoved {
+            from: found.url.unwrap_or_default().into(),
+            to: to.into(),
+        });
     }
 
     fn skip_link(
@@ -314,7 +343,10 @@ impl Core {
                 self.schedule.origin_mut(id).robots = if failures < Self::robots_tries() {
                     RobotsState::Retry { failures, at, last }
                 } else if let Some(rules) = last {
-                    RobotsState::Known { rules, until: now.after(Self::robots_validity()) }
+                    RobotsState::Known {
+                        rules,
+                        until: now.after(Self::robots_validity()),
+                    }
                 } else {
                     self.any_drained = true;
                     let reason = match error.kind.class() {
@@ -322,7 +354,11 @@ impl Core {
                         _ => DrainReason::RobotsUnreachable,
                     };
                     let name = self.schedule.origin(id).name.clone();
-                    self.events.push(Event::Drained { name, reason, error: Some(error) });
+                    self.events.push(Event::Drained {
+                        name,
+                        reason,
+                        error: Some(error),
+                    });
                     RobotsState::Drained(reason)
                 };
             }
@@ -335,19 +371,18 @@ fn depth_step(via: Via) -> u32 {
     u32::from(!matches!(via, Via::Redirect | Via::Seed))
 }
 
-fn new_candidate(
-    batch: &LinkBatch,
-    link: &Link,
-    found: &Found<'_>,
-    referrer: Option<Arc<str>>,
-) -> Candidate {
+fn new_candidate(batch: &LinkBatch, link: &Link, found: &Found<'_>, referrer: Option<Arc<str>>) -> Candidate {
     Candidate {
         url: batch.url(link).into(),
         origin_length: link.origin_length,
         key: link.key,
         depth: found.depth + depth_step(link.via),
         via: link.via,
-        hops: if link.via == Via::Redirect { found.hops + 1 } else { 0 },
+        hops: if link.via == Via::Redirect {
+            found.hops + 1
+        } else {
+            0
+        },
         carries_scope: found.carries_scope && matches!(link.via, Via::Redirect | Via::Seed),
         referrer,
     }

@@ -7,7 +7,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::job::{Job, PageJob};
+use super::job::{Buffers, Job, PageJob};
 use super::observer::Event;
 use crate::frontier::{
     Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule,
@@ -93,6 +93,7 @@ pub(crate) struct Core {
     // Kept between calls for their memory.
     pub(super) keys: Vec<UrlKey>,
     pub(super) answers: Vec<Answer>,
+    pub(super) buffers: Vec<Buffers>,
 }
 
 impl Core {
@@ -121,6 +122,7 @@ impl Core {
             any_drained: false,
             keys: Vec::new(),
             answers: Vec::new(),
+            buffers: Vec::new(),
         }
     }
 
@@ -176,14 +178,19 @@ impl Core {
 
     /// Whether the laws of counting hold.
     pub(crate) fn adds_up(&self) -> bool {
-        self.counters.add_up(self.doubts_pending(), self.queued(), self.pages_in_flight)
+        self.counters
+            .add_up(self.doubts_pending(), self.queued(), self.pages_in_flight)
     }
 
     /// What to do next. The one place where the end is decided.
     pub(crate) fn next(&mut self, now: Moment) -> Result<Next, CoreError> {
         loop {
             if let Some(reason) = self.stop {
-                return Ok(if self.in_flight == 0 { Next::Done(reason) } else { Next::Blocked });
+                return Ok(if self.in_flight == 0 {
+                    Next::Done(reason)
+                } else {
+                    Next::Blocked
+                });
             }
             if self.doubts.len() >= self.settings.doubts {
                 self.settle()?;
@@ -220,7 +227,9 @@ impl Core {
 
     /// Whether every record that `--max-pages` allows is written or may still come from what is in flight.
     fn page_limit_reserved(&self) -> bool {
-        self.settings.max_pages.is_some_and(|most| self.counters.records() + self.pages_in_flight >= most)
+        self.settings
+            .max_pages
+            .is_some_and(|most| self.counters.records() + self.pages_in_flight >= most)
     }
 
     fn has_work(&self) -> bool {
@@ -241,14 +250,21 @@ impl Core {
             return Ok(Some(job));
         }
         for _ in 0..SKIPS_AT_A_TIME {
-            let Some(attempt) = self.next_attempt(id, now, false)? else { break };
+            let Some(attempt) = self.next_attempt(id, now, false)? else {
+                break;
+            };
             if self.denied(id, &attempt) {
                 self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
                 continue;
             }
             self.pages_in_flight += 1;
             self.schedule.started(id, true);
-            return Ok(Some(Job::Page(Box::new(PageJob { origin: id, attempt }))));
+            let buffers = self.buffers.pop().unwrap_or_default();
+            return Ok(Some(Job::Page(Box::new(PageJob {
+                origin: id,
+                attempt,
+                buffers,
+            }))));
         }
         self.schedule.refresh(id);
         Ok(None)
@@ -264,7 +280,10 @@ impl Core {
             _ => return None,
         };
         origin.robots = RobotsState::Fetching { failures, last };
-        Some(Job::Robots { origin: id, name: origin.name.clone() })
+        Some(Job::Robots {
+            origin: id,
+            name: origin.name.clone(),
+        })
     }
 
     fn next_attempt(
@@ -294,7 +313,9 @@ impl Core {
     }
 
     fn denied(&self, id: OriginId, attempt: &Attempt) -> bool {
-        let RobotsState::Known { rules, .. } = &self.schedule.origin(id).robots else { return false };
+        let RobotsState::Known { rules, .. } = &self.schedule.origin(id).robots else {
+            return false;
+        };
         let url = &attempt.candidate.url;
         !rules.allowed(&url[usize::from(attempt.candidate.origin_length)..])
     }
@@ -307,7 +328,9 @@ impl Core {
             DrainReason::HostLimit => SkipReason::HostLimit,
         };
         for _ in 0..SKIPS_AT_A_TIME {
-            let Some(attempt) = self.next_attempt(id, now, true)? else { break };
+            let Some(attempt) = self.next_attempt(id, now, true)? else {
+                break;
+            };
             self.skip_attempt(id, attempt, reason)?;
         }
         Ok(())
@@ -345,7 +368,10 @@ impl Core {
         let detail = match (&self.schedule.origin(id).robots, reason) {
             (RobotsState::Known { rules, .. }, SkipReason::RobotsDenied) => {
                 let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
-                verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
+                verdict
+                    .line
+                    .zip(verdict.rule)
+                    .map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
             }
             _ => None,
         };
@@ -376,7 +402,11 @@ impl Core {
         }
         if self.schedule.recorded(id) {
             let host = self.schedule.host(id).name.clone();
-            self.events.push(Event::Drained { name: host, reason: DrainReason::HostLimit, error: None });
+            self.events.push(Event::Drained {
+                name: host,
+                reason: DrainReason::HostLimit,
+                error: None,
+            });
         }
         Ok(())
     }
@@ -409,7 +439,10 @@ impl Core {
     }
 
     pub(super) fn scope_generation(&self) -> u64 {
-        self.scope.read().unwrap_or_else(PoisonError::into_inner).generation()
+        self.scope
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .generation()
     }
 
     pub(super) fn robots_tries() -> u32 {

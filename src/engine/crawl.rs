@@ -7,8 +7,8 @@ use std::time::Instant;
 use super::core::{Core, CoreError, CoreSettings};
 use super::drive::Drive;
 use super::observer::Observer;
-use super::shutdown::{StopHandle, listen};
 use super::reporter::Reporter;
+use super::shutdown::{StopHandle, listen};
 use super::worker::Shared;
 use crate::budget::{BelowFloor, Plan};
 use crate::config::{Config, ConfigError, Options, RobotsPolicy};
@@ -170,8 +170,14 @@ impl CrawlBuilder {
         let visited = super::reporter::visited(&config, &plan)?;
         let schedule = schedule(&config, self.seed.unwrap_or(1));
         let frontier = Box::new(MemoryFrontier::new());
-        let mut core =
-            Core::new(core_settings(&config, &plan), frontier, visited, schedule, scope.clone(), self.sinks);
+        let mut core = Core::new(
+            core_settings(&config, &plan),
+            frontier,
+            visited,
+            schedule,
+            scope.clone(),
+            self.sinks,
+        );
         let hosts = queue_seeds(&mut core, self.seeds, &canonicalizer, &secret, &scope)?;
         let fetcher = Fetcher::new(&config, hosts)?;
         let directory = match self.output {
@@ -189,10 +195,28 @@ impl CrawlBuilder {
         };
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
         let limits = ExtractLimits::default();
-        let shared = Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits };
+        let scratch = std::sync::Mutex::default();
+        let shared = Shared {
+            config,
+            fetcher,
+            canonicalizer,
+            secret,
+            scope,
+            keep_bodies,
+            limits,
+            scratch,
+        };
         let (stop, stopped) = StopHandle::new();
         let shared = Arc::new(shared);
-        Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })
+        Ok(Crawl {
+            core,
+            shared,
+            plan,
+            directory,
+            stop,
+            stopped,
+            signals: self.signals,
+        })
     }
 }
 
@@ -222,7 +246,9 @@ fn core_settings(config: &Config, plan: &Plan) -> CoreSettings {
         max_retry_after: config.max_retry_after,
         obey_robots: config.robots == RobotsPolicy::Obey,
         log_skipped: config.log_skipped,
-        doubts: usize::try_from(plan.doubts / DOUBT_BYTES).unwrap_or(usize::MAX).max(1),
+        doubts: usize::try_from(plan.doubts / DOUBT_BYTES)
+            .unwrap_or(usize::MAX)
+            .max(1),
     }
 }
 
@@ -241,11 +267,21 @@ fn queue_seeds(
     let mut batch = LinkBatch::default();
     let mut any = false;
     for text in seeds.into_iter().flatten() {
-        let Ok(target) = canonicalizer.parse(&text) else { continue };
+        let Ok(target) = canonicalizer.parse(&text) else {
+            continue;
+        };
         any = true;
-        scope.write().unwrap_or_else(PoisonError::into_inner).add_seed(&target.requested);
+        scope
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add_seed(&target.requested);
         hosts.extend(SeedHost::of(&target.requested));
-        push_seed(&mut batch, &target.requested, target.origin_length(), secret.key(&target.canonical));
+        push_seed(
+            &mut batch,
+            &target.requested,
+            target.origin_length(),
+            secret.key(&target.canonical),
+        );
         if batch.links.len() >= SEEDS_AT_A_TIME {
             core.add_seeds(&std::mem::take(&mut batch))?;
         }
@@ -263,7 +299,14 @@ fn push_seed(batch: &mut LinkBatch, url: &str, origin_length: usize, key: u64) {
     let length = u32::try_from(url.len()).unwrap_or(u32::MAX);
     let origin_length = u16::try_from(origin_length).unwrap_or(u16::MAX);
     batch.text.push_str(url);
-    batch.links.push(Link { start, length, origin_length, key, via: Via::Seed, skip: None });
+    batch.links.push(Link {
+        start,
+        length,
+        origin_length,
+        key,
+        via: Via::Seed,
+        skip: None,
+    });
 }
 
 /// A crawl, ready to run.
@@ -310,7 +353,10 @@ impl Crawl {
     /// What the user should know of how this crawl will be done: that an address guard behind a
     /// proxy sees literals only, or that certificates are not verified.
     pub fn note(&self) -> Option<&str> {
-        self.shared.fetcher.guard_note().or_else(|| self.shared.fetcher.tls_note())
+        self.shared
+            .fetcher
+            .guard_note()
+            .or_else(|| self.shared.fetcher.tls_note())
     }
 
     /// Asks this crawl to stop, from wherever.
@@ -334,7 +380,10 @@ impl Crawl {
             Err(error) => (EndReason::WriteFailed, Some(error)),
         };
         let summary = self.reporter(started).summary(&mut self.core, reason);
-        debug_assert!(failure.is_some() || self.core.adds_up(), "the counts do not add up");
+        debug_assert!(
+            failure.is_some() || self.core.adds_up(),
+            "the counts do not add up"
+        );
         let written = match (&self.directory, failure) {
             (_, Some(error)) => Err(error),
             (Some(directory), None) => directory.summary(&summary).map_err(CoreError::from),
@@ -342,7 +391,10 @@ impl Crawl {
         };
         match written {
             Ok(()) => Ok(summary),
-            Err(source) => Err(CrawlError { summary: Box::new(summary), source }),
+            Err(source) => Err(CrawlError {
+                summary: Box::new(summary),
+                source,
+            }),
         }
     }
 

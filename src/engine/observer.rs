@@ -85,9 +85,14 @@ impl fmt::Display for Event {
                 "{origin} asks for a Crawl-delay of {wanted} s; --max-crawl-delay is shorter and holds"
             ),
             Event::ScopeMoved { from, to } => {
-                write!(out, "the seed {from} redirects to {to}, and the scope moves along")
+                write!(
+                    out,
+                    "the seed {from} redirects to {to}, and the scope moves along"
+                )
             }
-            Event::FilterHealth { verdict, advice } => write!(out, "the filter is {}: {advice}", verdict.name()),
+            Event::FilterHealth { verdict, advice } => {
+                write!(out, "the filter is {}: {advice}", verdict.name())
+            }
             Event::Stopping { in_flight } => write!(
                 out,
                 "stopping: {in_flight} requests in flight are waited for; interrupt again to save at once"

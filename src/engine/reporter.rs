@@ -21,7 +21,12 @@ pub(crate) struct Reporter {
 
 impl Reporter {
     pub(crate) fn new(config: Arc<Config>, plan: Plan, started: Instant) -> Self {
-        Self { config, plan, started, next_line: Moment::START }
+        Self {
+            config,
+            plan,
+            started,
+            next_line: Moment::START,
+        }
     }
 
     /// To be called several times a second.
@@ -34,7 +39,10 @@ impl Reporter {
     ) -> Result<(), CoreError> {
         core.visited().refresh_health();
         if let Some(crossing) = core.visited().crossing() {
-            observer.event(&Event::FilterHealth { verdict: crossing.verdict, advice: crossing.advice });
+            observer.event(&Event::FilterHealth {
+                verdict: crossing.verdict,
+                advice: crossing.advice,
+            });
         }
         let snapshot = self.snapshot(core);
         observer.snapshot(&snapshot);
@@ -78,7 +86,10 @@ impl Reporter {
                 peak_rss_bytes: peak_resident_bytes(),
                 plan: None,
             },
-            bytes: Bytes { wire: counters.wire_bytes, decoded: counters.decoded_bytes },
+            bytes: Bytes {
+                wire: counters.wire_bytes,
+                decoded: counters.decoded_bytes,
+            },
             elapsed: self.started.elapsed(),
         }
     }
@@ -110,6 +121,13 @@ impl Reporter {
     }
 }
 
-pub(crate) fn visited(_config: &Config, _plan: &Plan) -> Result<crate::visited::Visited, crate::visited::VisitedError> { Ok(crate::visited::Visited::new()) }
+pub(crate) fn visited(
+    _config: &Config,
+    _plan: &Plan,
+) -> Result<crate::visited::Visited, crate::visited::VisitedError> {
+    Ok(crate::visited::Visited::new())
+}
 #[cfg(test)]
-pub(crate) fn test_visited(_config: &Config, _table: u64) -> crate::visited::Visited { crate::visited::Visited::new() }
+pub(crate) fn test_visited(_config: &Config, _table: u64) -> crate::visited::Visited {
+    crate::visited::Visited::new()
+}

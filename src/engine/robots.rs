@@ -30,7 +30,12 @@ pub(super) async fn fetch(
         match request(fetcher, canonicalizer, config, &url).await {
             Ok(Step::Answer(answer)) => return answer,
             Ok(Step::Redirect(to)) => url = to,
-            Err(error) => return RobotsAnswer::Failed { retry_after: None, error: page_error(error) },
+            Err(error) => {
+                return RobotsAnswer::Failed {
+                    retry_after: None,
+                    error: page_error(error),
+                };
+            }
         }
     }
     // Beyond five redirects the file may be taken as unavailable (RFC 9309 section 2.3.1.2).
@@ -72,7 +77,10 @@ async fn request(
         },
         429 | 500.. => Ok(Step::Answer(RobotsAnswer::Failed {
             retry_after: retry_after(&response),
-            error: PageError { kind: ErrorKind::Other, detail: format!("robots.txt answered {status}") },
+            error: PageError {
+                kind: ErrorKind::Other,
+                detail: format!("robots.txt answered {status}"),
+            },
         })),
         _ => rules(RobotsRules::allow_all()),
     }
@@ -114,8 +122,9 @@ pub fn robots_verdict(options: &Options, url: &str) -> Result<Verdict, RobotsErr
         .map_err(SetupError::Runtime)?;
     match runtime.block_on(fetch(&fetcher, &canonicalizer, &config, target.origin())) {
         RobotsAnswer::Rules(rules) => Ok(rules.verdict(&target.requested[target.origin_length()..])),
-        RobotsAnswer::Failed { error, .. } => {
-            Err(RobotsError::Unreachable { origin: target.origin().to_owned(), detail: error.detail })
-        }
+        RobotsAnswer::Failed { error, .. } => Err(RobotsError::Unreachable {
+            origin: target.origin().to_owned(),
+            detail: error.detail,
+        }),
     }
 }

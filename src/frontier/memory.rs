@@ -67,7 +67,9 @@ impl Frontier for MemoryFrontier {
         let sequence = queue.next_sequence;
         queue.next_sequence += 1;
         queue.length += 1;
-        queue.class(candidate.depth.min(DEEPEST_CLASS)).push_back(Claimed { sequence, candidate });
+        queue
+            .class(candidate.depth.min(DEEPEST_CLASS))
+            .push_back(Claimed { sequence, candidate });
         self.length += 1;
         Ok(())
     }
@@ -79,7 +81,9 @@ impl Frontier for MemoryFrontier {
         claimed: &mut VecDeque<Claimed>,
     ) -> Result<(), FrontierError> {
         for _ in 0..most {
-            let Some(next) = self.queue(origin).take() else { break };
+            let Some(next) = self.queue(origin).take() else {
+                break;
+            };
             self.length -= 1;
             claimed.push_back(next);
         }

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 pub use memory::MemoryFrontier;
 pub use schedule::{
-    Attempt, Availability, FIRST_PAUSE, DrainReason, Host, HostId, Origin, OriginId, Pick, Politeness, RobotsState,
-    Schedule,
+    Attempt, Availability, DrainReason, FIRST_PAUSE, Host, HostId, Origin, OriginId, Pick, Politeness,
+    RobotsState, Schedule,
 };
 
 use crate::model::Candidate;
@@ -29,7 +29,10 @@ impl Moment {
     /// This moment and `duration` later; saturates.
     #[must_use]
     pub fn after(self, duration: Duration) -> Moment {
-        Moment(self.0.saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)))
+        Moment(
+            self.0
+                .saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)),
+        )
     }
 
     /// Time from `earlier` to this moment; zero where `earlier` is later.

@@ -1,4 +1,3 @@
-
 use proptest::prelude::*;
 
 use super::*;
@@ -6,7 +5,11 @@ use crate::config::ScopeKind;
 use crate::url::Canonicalizer;
 
 fn config(scope: ScopeKind) -> Config {
-    Config { scope, max_url_length: 200, ..Config::default() }
+    Config {
+        scope,
+        max_url_length: 200,
+        ..Config::default()
+    }
 }
 
 fn scope(config: &Config, seeds: &[&str]) -> Scope {
