@@ -13,11 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pages = number("--pages", 100_000);
     let rounds = number("--rounds", 3);
     let folder = tempfile::tempdir()?;
-    let wget2 = Command::new("wget2")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok();
+    let wget2 = Command::new("wget2").arg("--version").stdout(Stdio::null()).status().is_ok();
     if !wget2 {
         println!("SKIPPED: package wget2 is not installed, so there is nothing to compare with");
     }
@@ -35,11 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{:<12}{:>10.4} ms", "dragline", median(&mut ours));
     if wget2 {
         println!("{:<12}{:>10.4} ms", "wget2", median(&mut theirs));
-        println!(
-            "{:<12}{:>10.2}   (must be at most 1)",
-            "ratio",
-            median(&mut ours) / median(&mut theirs)
-        );
+        println!("{:<12}{:>10.2}   (must be at most 1)", "ratio", median(&mut ours) / median(&mut theirs));
     }
     Ok(())
 }
@@ -57,18 +49,13 @@ fn dragline(site: &Site, output: &Path) -> Result<f64, Box<dyn Error>> {
     let time = processor_time(command.arg(output))?;
     let summary: serde_json::Value = serde_json::from_slice(&std::fs::read(output.join("summary.json"))?)?;
     let fetched = summary["pages"]["fetched"].as_u64().unwrap_or_default();
-    assert_eq!(
-        summary["pages"]["by_status"]["200"], site.pages,
-        "every page was fetched"
-    );
+    assert_eq!(summary["pages"]["by_status"]["200"], site.pages, "every page was fetched");
     Ok(time * 1e3 / fetched as f64)
 }
 
 fn peer(site: &Site, folder: &Path) -> Result<f64, Box<dyn Error>> {
     let mut command = Command::new("wget2");
-    command
-        .args(["-r", "--level=0", "--delete-after", "--max-threads=64", "-q"])
-        .arg(&site.url);
+    command.args(["-r", "--level=0", "--delete-after", "--max-threads=64", "-q"]).arg(&site.url);
     let time = processor_time(command.current_dir(folder))?;
     Ok(time * 1e3 / site.requests()? as f64)
 }
@@ -76,11 +63,7 @@ fn peer(site: &Site, folder: &Path) -> Result<f64, Box<dyn Error>> {
 /// Seconds of processor time that a command takes.
 fn processor_time(command: &mut Command) -> Result<f64, Box<dyn Error>> {
     let before = children()?;
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     Ok(children()? - before)
 }
 
@@ -104,26 +87,14 @@ struct Site {
 impl Site {
     fn start(pages: u64) -> Result<Self, Box<dyn Error>> {
         let mut process = Command::new(env!("CARGO_BIN_EXE_dragline"))
-            .args([
-                "demo",
-                "--serve",
-                "--hosts",
-                "1",
-                "--listen",
-                "127.0.0.1:0",
-                "--pages",
-            ])
+            .args(["demo", "--serve", "--hosts", "1", "--listen", "127.0.0.1:0", "--pages"])
             .arg(pages.to_string())
             .stdout(Stdio::piped())
             .spawn()?;
         let output = process.stdout.take().ok_or("no output")?;
         for line in BufReader::new(output).lines() {
             if let Some(url) = line?.strip_prefix("seed ") {
-                return Ok(Self {
-                    process,
-                    url: url.to_owned(),
-                    pages,
-                });
+                return Ok(Self { process, url: url.to_owned(), pages });
             }
         }
         Err("the website did not start".into())
@@ -137,10 +108,7 @@ impl Site {
         write!(stream, "GET /_log HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
         let mut text = String::new();
         stream.read_to_string(&mut text)?;
-        let count = |line: &str| {
-            line.split_once('\t')
-                .and_then(|(count, _)| count.parse::<u64>().ok())
-        };
+        let count = |line: &str| line.split_once('\t').and_then(|(count, _)| count.parse::<u64>().ok());
         Ok(text.lines().filter_map(count).sum())
     }
 }
@@ -154,10 +122,7 @@ impl Drop for Site {
 
 fn number(name: &str, default: u64) -> u64 {
     let mut arguments = std::env::args().skip_while(|argument| argument != name).skip(1);
-    arguments
-        .next()
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(default)
+    arguments.next().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
 fn median(times: &mut [f64]) -> f64 {

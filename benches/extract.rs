@@ -20,10 +20,7 @@ const TIME_PER_SET: Duration = Duration::from_secs(4);
 const BYTES_PER_SET: usize = 8 << 20;
 
 fn context() -> PageContext<'static> {
-    PageContext {
-        content_type: Some("text/html; charset=utf-8"),
-        ..PageContext::default()
-    }
+    PageContext { content_type: Some("text/html; charset=utf-8"), ..PageContext::default() }
 }
 
 /// A sink that counts tags, so that nothing but tokenization is measured.
@@ -70,10 +67,7 @@ fn installed(directory: &str) -> Vec<Vec<u8>> {
     paths.sort();
     let mut bytes = 0;
     let step = (paths.len() / 200).max(1);
-    let pages = paths
-        .iter()
-        .step_by(step)
-        .filter_map(|path| std::fs::read(path).ok());
+    let pages = paths.iter().step_by(step).filter_map(|path| std::fs::read(path).ok());
     pages
         .take_while(|page| {
             bytes += page.len();
@@ -145,33 +139,17 @@ fn measure(name: &str, pages: &[Vec<u8>]) {
         }
     }
     let links: u64 = pages.iter().map(|page| sides[0].1(page)).sum();
-    println!(
-        "{name}: {} pages, {bytes} bytes, {links} links, {} rounds",
-        pages.len(),
-        times[0].len()
-    );
-    let medians: Vec<f64> = times
-        .iter_mut()
-        .map(|times| median(times).as_secs_f64())
-        .collect();
+    println!("{name}: {} pages, {bytes} bytes, {links} links, {} rounds", pages.len(), times[0].len());
+    let medians: Vec<f64> = times.iter_mut().map(|times| median(times).as_secs_f64()).collect();
     for ((side, _), seconds) in sides.iter().zip(&medians) {
         let (rate, per_page) = (bytes as f64 / seconds / 1e6, seconds / pages.len() as f64 * 1e6);
-        println!(
-            "  {side:<26} {rate:8.0} MB/s {per_page:10.2} µs/page {:8.2} x",
-            seconds / medians[0]
-        );
+        println!("  {side:<26} {rate:8.0} MB/s {per_page:10.2} µs/page {:8.2} x", seconds / medians[0]);
     }
 }
 
 fn main() {
     measure("generated, 5 KB, 40 links", &[generated(40, 5_000)]);
     measure("generated, 200 KB, 40 links", &[generated(40, 200_000)]);
-    measure(
-        "postgresql-doc-15",
-        &installed("/usr/share/doc/postgresql-doc-15/html"),
-    );
-    measure(
-        "openjdk-17-doc",
-        &installed("/usr/share/doc/openjdk-17-jre-headless/api"),
-    );
+    measure("postgresql-doc-15", &installed("/usr/share/doc/postgresql-doc-15/html"));
+    measure("openjdk-17-doc", &installed("/usr/share/doc/openjdk-17-jre-headless/api"));
 }

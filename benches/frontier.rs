@@ -25,10 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let quick = std::env::args().any(|argument| argument == "--quick");
     let urls: u64 = if quick { 200_000 } else { 1_000_000 };
     let mut probe = OwnerProbe::new(urls * 2)?;
-    let mut site = Site {
-        next: 0,
-        random: 88_172_645_463_325_252,
-    };
+    let mut site = Site { next: 0, random: 88_172_645_463_325_252 };
     assert!(probe.start()?, "there is a seed");
     probe.finish(site.fresh(&probe))?;
     while site.next < urls {
@@ -42,21 +39,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let (unique, repeated) = probe.counts();
     println!("owner core in memory: {unique} URLs over {HOSTS} hosts, {LINKS} links a page");
-    println!(
-        "{:<44}{:>14}{:>10}",
-        "per candidate, apply + next", "CPU median", "bound"
-    );
-    for (name, times, bound) in [
-        ("a repeat", &mut repeats, REPEAT_BOUND),
-        ("a new one", &mut news, NEW_BOUND),
-    ] {
+    println!("{:<44}{:>14}{:>10}", "per candidate, apply + next", "CPU median", "bound");
+    for (name, times, bound) in
+        [("a repeat", &mut repeats, REPEAT_BOUND), ("a new one", &mut news, NEW_BOUND)]
+    {
         println!("{name:<44}{:>11.3} µs{:>7.2} µs", median(times), bound);
     }
-    println!(
-        "{:<44}{:>14.1}",
-        "a new one ÷ a repeat",
-        median(&mut news) / median(&mut repeats)
-    );
+    println!("{:<44}{:>14.1}", "a new one ÷ a repeat", median(&mut news) / median(&mut repeats));
     assert!(repeated > unique, "the rounds of repeats met repeats");
     Ok(())
 }
@@ -70,15 +59,8 @@ enum Kind {
 /// Takes and ends [`PAGES`] pages; microseconds of processor time a candidate.
 fn pages(probe: &mut OwnerProbe, site: &mut Site, kind: Kind) -> Result<f64, Box<dyn Error>> {
     let before = probe.counts();
-    let batches: Vec<LinkBatch> = (0..PAGES)
-        .map(|_| {
-            if kind == Kind::New {
-                site.fresh(probe)
-            } else {
-                site.known(probe)
-            }
-        })
-        .collect();
+    let batches: Vec<LinkBatch> =
+        (0..PAGES).map(|_| if kind == Kind::New { site.fresh(probe) } else { site.known(probe) }).collect();
     let clock = Clock::start();
     for batch in batches {
         if !probe.start()? {
@@ -89,15 +71,8 @@ fn pages(probe: &mut OwnerProbe, site: &mut Site, kind: Kind) -> Result<f64, Box
     let time = clock.microseconds();
     let after = probe.counts();
     let candidates = (PAGES * LINKS) as u64;
-    let met = if kind == Kind::New {
-        after.0 - before.0
-    } else {
-        after.1 - before.1
-    };
-    assert_eq!(
-        met, candidates,
-        "every candidate was of the kind that is measured"
-    );
+    let met = if kind == Kind::New { after.0 - before.0 } else { after.1 - before.1 };
+    assert_eq!(met, candidates, "every candidate was of the kind that is measured");
     Ok(time / candidates as f64)
 }
 
@@ -151,10 +126,7 @@ struct Clock {
 
 impl Clock {
     fn start() -> Self {
-        Self {
-            processor: processor_time(),
-            passed: Instant::now(),
-        }
+        Self { processor: processor_time(), passed: Instant::now() }
     }
 
     fn microseconds(&self) -> f64 {

@@ -26,10 +26,7 @@ fn main() {
         let [time] = medians([&mut || RobotsRules::parse(body.as_bytes(), "dragline").rule_count()]);
         println!("{name:<52} {time:>12.0}");
     }
-    println!(
-        "\n{:<52} {:>12} {:>12} {:>8}",
-        "check, 80-byte path", "median ns", "scan ns", "scan ÷"
-    );
+    println!("\n{:<52} {:>12} {:>12} {:>8}", "check, 80-byte path", "median ns", "scan ns", "scan ÷");
     for (name, body) in [
         ("10 prefix rules", prefixes(10)),
         ("1,000 prefix rules", prefixes(1_000)),
@@ -40,17 +37,10 @@ fn main() {
     ] {
         compare(name, &body, &path(80));
     }
-    println!(
-        "\n{:<52} {:>12} {:>12} {:>8}",
-        "check, 2,000-byte path", "median ns", "scan ns", "scan ÷"
-    );
+    println!("\n{:<52} {:>12} {:>12} {:>8}", "check, 2,000-byte path", "median ns", "scan ns", "scan ÷");
     compare("20,000 prefix rules", &prefixes(20_000), &path(2_000));
     compare("20,000 rules with *, one head", &wildcards(20_000), &path(2_000));
-    compare(
-        "hostile: 30,000 rules of two letters",
-        &hostile(),
-        &hostile_path(2_000),
-    );
+    compare("hostile: 30,000 rules of two letters", &hostile(), &hostile_path(2_000));
 }
 
 /// Prints the time of a check, that of the scan, and their ratio.
@@ -106,10 +96,7 @@ impl Scan {
     }
 
     fn allowed(&self, path: &str) -> bool {
-        self.0
-            .iter()
-            .find(|(_, rule)| matches(rule, path.as_bytes()))
-            .is_none_or(|(allow, _)| *allow)
+        self.0.iter().find(|(_, rule)| matches(rule, path.as_bytes())).is_none_or(|(allow, _)| *allow)
     }
 }
 
@@ -152,11 +139,8 @@ fn typical(length: usize) -> String {
             break;
         }
         let section = ["search", "cart", "account/orders", "print", "api/v1/internal"][number % 5];
-        let form = [
-            format!("/{section}/{number}/"),
-            format!("/*?{section}={number}"),
-            format!("/{section}*.php$"),
-        ];
+        let form =
+            [format!("/{section}/{number}/"), format!("/*?{section}={number}"), format!("/{section}*.php$")];
         out = out + "Disallow: " + &form[number % 3] + "\n";
     }
     out + "Sitemap: http://site.test/sitemap.xml\n"

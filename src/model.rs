@@ -87,9 +87,7 @@ pub struct Link {
 impl LinkBatch {
     /// The URL of a link.
     pub fn url(&self, link: &Link) -> &str {
-        self.text
-            .get(link.start as usize..(link.start + link.length) as usize)
-            .unwrap_or_default()
+        self.text.get(link.start as usize..(link.start + link.length) as usize).unwrap_or_default()
     }
 }
 

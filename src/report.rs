@@ -57,13 +57,7 @@ pub fn progress_line(snapshot: &Snapshot, rates: &Rates) -> String {
     if let Some(filter) = &snapshot.filter {
         let fill = human::percent(filter.fill_ratio);
         let fpr = human::percent(filter.estimated_fpr);
-        append(
-            &mut line,
-            format_args!(
-                " | filter {} ({fill} of bits set, fpr {fpr})",
-                filter.health.name()
-            ),
-        );
+        append(&mut line, format_args!(" | filter {} ({fill} of bits set, fpr {fpr})", filter.health.name()));
     }
     append(&mut line, format_args!(" | {}", memory_use(snapshot)));
     line
@@ -109,25 +103,11 @@ pub fn summary_table(summary: &Summary) -> String {
     filter_rows(&mut table, &summary.totals);
     let totals = &summary.totals;
     let memory = &totals.memory;
-    let peak = memory
-        .peak_rss_bytes
-        .map_or_else(|| "unknown".to_owned(), human::bytes);
-    table.row(
-        "memory",
-        format!("peak {peak} of {}", human::bytes(memory.budget_bytes)),
-    );
+    let peak = memory.peak_rss_bytes.map_or_else(|| "unknown".to_owned(), human::bytes);
+    table.row("memory", format!("peak {peak} of {}", human::bytes(memory.budget_bytes)));
     let Rates { pages, wire_bytes } = Rates::overall(totals);
-    let (wire, decoded) = (
-        human::bytes(totals.bytes.wire),
-        human::bytes(totals.bytes.decoded),
-    );
-    table.row(
-        "bytes",
-        format!(
-            "{wire} received ({}/s), {decoded} decoded",
-            human::bytes(wire_bytes as u64)
-        ),
-    );
+    let (wire, decoded) = (human::bytes(totals.bytes.wire), human::bytes(totals.bytes.decoded));
+    table.row("bytes", format!("{wire} received ({}/s), {decoded} decoded", human::bytes(wire_bytes as u64)));
     table.row(
         "time",
         format!(
@@ -142,33 +122,15 @@ pub fn summary_table(summary: &Summary) -> String {
 fn page_rows(table: &mut Table, totals: &Snapshot) {
     let pages = &totals.pages;
     let [fetched, ok, failed] = [pages.fetched, pages.ok, pages.failed].map(human::grouped);
-    table.row(
-        "pages",
-        format!("{fetched} fetched: {ok} answered, {failed} failed"),
-    );
-    table.counts(
-        "  by status",
-        pages
-            .by_status
-            .iter()
-            .map(|(status, number)| (status.to_string(), *number)),
-    );
-    table.counts(
-        "  by error",
-        pages
-            .by_error
-            .iter()
-            .map(|(kind, number)| (kind.name().to_owned(), *number)),
-    );
+    table.row("pages", format!("{fetched} fetched: {ok} answered, {failed} failed"));
+    table.counts("  by status", pages.by_status.iter().map(|(status, number)| (status.to_string(), *number)));
+    table.counts("  by error", pages.by_error.iter().map(|(kind, number)| (kind.name().to_owned(), *number)));
 }
 
 fn url_rows(table: &mut Table, totals: &Snapshot) {
     let urls = &totals.urls;
     let [discovered, unique, repeats] = [urls.discovered, urls.unique, urls.repeats].map(human::grouped);
-    table.row(
-        "URLs",
-        format!("{discovered} discovered: {unique} unique, {repeats} repeats"),
-    );
+    table.row("URLs", format!("{discovered} discovered: {unique} unique, {repeats} repeats"));
     if urls.doubts_settled + urls.doubts_pending > 0 {
         let [settled, rescued, pending] =
             [urls.doubts_settled, urls.rescued, urls.doubts_pending].map(human::grouped);
@@ -191,22 +153,10 @@ fn filter_rows(table: &mut Table, totals: &Snapshot) {
         return;
     };
     let size = human::bytes(filter.bits.div_ceil(8));
-    let shape = format!(
-        "{:.1} bits for each of its URLs, {} hashes",
-        filter.bits_per_url, filter.hashes
-    );
-    table.row(
-        "filter",
-        format!("{size}, {shape}, {} URLs in it", human::grouped(filter.items)),
-    );
-    let (fill, fpr) = (
-        human::percent(filter.fill_ratio),
-        human::percent(filter.estimated_fpr),
-    );
-    table.row(
-        "  health",
-        format!("{fill} of its bits set, false positives {fpr}"),
-    );
+    let shape = format!("{:.1} bits for each of its URLs, {} hashes", filter.bits_per_url, filter.hashes);
+    table.row("filter", format!("{size}, {shape}, {} URLs in it", human::grouped(filter.items)));
+    let (fill, fpr) = (human::percent(filter.fill_ratio), human::percent(filter.estimated_fpr));
+    table.row("  health", format!("{fill} of its bits set, false positives {fpr}"));
     table.row("", filter_verdict(filter));
 }
 
@@ -228,10 +178,8 @@ impl Table {
             return;
         }
         counts.sort_by(|left, right| right.1.cmp(&left.1).then_with(|| left.0.cmp(&right.0)));
-        let parts: Vec<_> = counts
-            .iter()
-            .map(|(name, number)| format!("{name} {}", human::grouped(*number)))
-            .collect();
+        let parts: Vec<_> =
+            counts.iter().map(|(name, number)| format!("{name} {}", human::grouped(*number))).collect();
         self.row(name, parts.join(", "));
     }
 }
@@ -250,10 +198,7 @@ mod tests {
     use std::time::Duration;
 
     fn snapshot() -> Snapshot {
-        let mut snapshot = Snapshot {
-            elapsed: Duration::from_secs(200),
-            ..Snapshot::default()
-        };
+        let mut snapshot = Snapshot { elapsed: Duration::from_secs(200), ..Snapshot::default() };
         snapshot.pages.fetched = 1200;
         snapshot.pages.ok = 1199;
         snapshot.pages.failed = 1;
@@ -264,10 +209,7 @@ mod tests {
         snapshot.urls.repeats = 38_000;
         snapshot.urls.doubts_settled = 50;
         snapshot.urls.rescued = 2;
-        snapshot
-            .urls
-            .skipped_before_queue
-            .insert(SkipReason::OutOfScope, 800);
+        snapshot.urls.skipped_before_queue.insert(SkipReason::OutOfScope, 800);
         snapshot.bytes.wire = 4 << 20;
         snapshot.memory.budget_bytes = 64 << 20;
         snapshot.memory.peak_rss_bytes = Some(40 << 20);
@@ -288,13 +230,7 @@ mod tests {
 
     #[test]
     fn the_line_tells_all_and_is_one_line() {
-        let line = progress_line(
-            &snapshot(),
-            &Rates {
-                pages: 6.0,
-                wire_bytes: 20480.0,
-            },
-        );
+        let line = progress_line(&snapshot(), &Rates { pages: 6.0, wire_bytes: 20480.0 });
         assert_eq!(
             line,
             "3m 20s | 1,200 pages (6.0/s), 1 failed | 0 in flight, 0 queued | 1,200 unique, 38,000 repeats | \
@@ -304,10 +240,7 @@ mod tests {
 
     #[test]
     fn the_table_says_what_happened() {
-        let table = summary_table(&Summary {
-            end_reason: EndReason::Done,
-            totals: snapshot(),
-        });
+        let table = summary_table(&Summary { end_reason: EndReason::Done, totals: snapshot() });
         for part in [
             "done: nothing is left to fetch",
             "1,200 fetched: 1,199 answered, 1 failed",

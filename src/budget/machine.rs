@@ -11,9 +11,7 @@ use super::process::kibibytes_of;
 /// Memory this process may use at all, in bytes: the machine's, or the lowest
 /// limit of the control groups it runs in. `None` where the system does not tell.
 pub fn available_memory() -> Option<u64> {
-    let machine = fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|text| kibibytes_of(&text, "MemTotal:"));
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| kibibytes_of(&text, "MemTotal:"));
     let group = fs::read_to_string("/proc/self/cgroup")
         .ok()
         .and_then(|text| group_limit(Path::new("/sys/fs/cgroup"), &text));
@@ -37,9 +35,7 @@ fn line_limit(root: &Path, line: &str) -> Option<u64> {
         return lowest_along(root, path, "memory.max");
     }
     let of_memory = controllers.split(',').any(|name| name == "memory");
-    of_memory
-        .then(|| lowest_along(&root.join("memory"), path, "memory.limit_in_bytes"))
-        .flatten()
+    of_memory.then(|| lowest_along(&root.join("memory"), path, "memory.limit_in_bytes")).flatten()
 }
 
 /// The lowest limit from a group up to its root: a parent's limit binds its
@@ -49,9 +45,8 @@ fn lowest_along(root: &Path, path: &str, file: &str) -> Option<u64> {
     let mut folder: PathBuf = root.join(path);
     let mut lowest: Option<u64> = None;
     loop {
-        let limit = fs::read_to_string(folder.join(file))
-            .ok()
-            .and_then(|text| text.trim().parse::<u64>().ok());
+        let limit =
+            fs::read_to_string(folder.join(file)).ok().and_then(|text| text.trim().parse::<u64>().ok());
         if let Some(limit) = limit {
             lowest = Some(lowest.map_or(limit, |so_far| so_far.min(limit)));
         }
@@ -93,10 +88,7 @@ mod tests {
     fn a_path_of_the_host_falls_back_to_what_exists() {
         let root = tempfile::tempdir().expect("a folder");
         write(root.path(), "memory.max", "7000\n");
-        assert_eq!(
-            group_limit(root.path(), "0::/system.slice/docker-1\n"),
-            Some(7000)
-        );
+        assert_eq!(group_limit(root.path(), "0::/system.slice/docker-1\n"), Some(7000));
     }
 
     #[test]

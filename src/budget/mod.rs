@@ -151,17 +151,12 @@ fn wanted_filter(inputs: &Inputs) -> Option<u64> {
 
 /// The smallest total that works with these settings, in bytes: a whole number of MiB.
 pub fn floor(inputs: &Inputs) -> u64 {
-    let parts = least_parts(inputs)
-        .iter()
-        .fold(0_u64, |sum, part| sum.saturating_add(*part));
+    let parts = least_parts(inputs).iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
     let connections = inputs.connections.saturating_mul(CONNECTION_BYTES);
     let needed = parts.saturating_add(connections).saturating_add(FIXED_BYTES);
     // The reserve is a part of the total, so the total is what leaves `needed` beside it.
     let total = needed.saturating_add(needed.div_ceil(RESERVE_DIVISOR - 1));
-    total
-        .checked_next_multiple_of(1 << 20)
-        .unwrap_or(OUT_OF_REACH)
-        .min(OUT_OF_REACH)
+    total.checked_next_multiple_of(1 << 20).unwrap_or(OUT_OF_REACH).min(OUT_OF_REACH)
 }
 
 /// Splits `total` bytes: everyone gets the least, what is left is shared by weight.
@@ -217,12 +212,7 @@ fn share(free: u64, weights: &[u64; 6], parts: &mut [u64; 6]) {
 pub fn affordable_connections(total: u64, wanted: u64, inputs: &Inputs) -> u64 {
     let share = total / CONNECTIONS_DIVISOR / CONNECTION_BYTES;
     let mut connections = wanted.min(share).max(1);
-    while connections > 1
-        && floor(&Inputs {
-            connections,
-            ..*inputs
-        }) > total
-    {
+    while connections > 1 && floor(&Inputs { connections, ..*inputs }) > total {
         connections -= 1;
     }
     connections
@@ -234,21 +224,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn deciders() -> impl Strategy<Value = Deciders> {
-        prop_oneof![
-            Just(Deciders::FilterAndTable),
-            Just(Deciders::Filter),
-            Just(Deciders::Table)
-        ]
+        prop_oneof![Just(Deciders::FilterAndTable), Just(Deciders::Filter), Just(Deciders::Table)]
     }
 
     fn inputs() -> impl Strategy<Value = Inputs> {
-        (1..5000_u64, deciders(), proptest::option::of(0..1_u64 << 36)).prop_map(
-            |(connections, deciders, filter_bytes)| Inputs {
-                connections,
-                deciders,
-                filter_bytes,
-            },
-        )
+        (1..5000_u64, deciders(), proptest::option::of(0..1_u64 << 36))
+            .prop_map(|(connections, deciders, filter_bytes)| Inputs { connections, deciders, filter_bytes })
     }
 
     proptest! {
@@ -291,21 +272,14 @@ mod tests {
 
     #[test]
     fn a_small_budget_is_enough() {
-        let inputs = Inputs {
-            connections: 8,
-            deciders: Deciders::FilterAndTable,
-            filter_bytes: None,
-        };
+        let inputs = Inputs { connections: 8, deciders: Deciders::FilterAndTable, filter_bytes: None };
         assert!(floor(&inputs) <= 16 << 20, "{}", floor(&inputs));
     }
 
     #[test]
     fn absurd_demands_are_refused_without_overflow() {
-        let inputs = Inputs {
-            connections: u64::MAX,
-            deciders: Deciders::Filter,
-            filter_bytes: Some(u64::MAX),
-        };
+        let inputs =
+            Inputs { connections: u64::MAX, deciders: Deciders::Filter, filter_bytes: Some(u64::MAX) };
         assert!(plan(1 << 40, &inputs).is_err());
         assert!(plan(u64::MAX, &inputs).is_err());
     }

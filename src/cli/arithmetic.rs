@@ -61,13 +61,7 @@ mod tests {
 
     #[test]
     fn rates_are_those_measured() {
-        let rows = [
-            (8.0, 0.0234),
-            (9.0, 0.0150),
-            (10.0, 0.009_75),
-            (12.0, 0.0042),
-            (16.0, 0.000_91),
-        ];
+        let rows = [(8.0, 0.0234), (9.0, 0.0150), (10.0, 0.009_75), (12.0, 0.0042), (16.0, 0.000_91)];
         for (bits, measured) in rows {
             let ratio = false_positive_rate(FilterKind::Blocked, bits) / measured;
             assert!((0.98..1.02).contains(&ratio), "{bits}: {ratio}");

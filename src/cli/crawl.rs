@@ -21,22 +21,14 @@ pub(super) struct Arguments {
     #[arg(value_name = "URL")]
     urls: Vec<String>,
     /// Read options from the TOML file FILE; the keys are the long flags [default: none]
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "DRAGLINE_CONFIG",
-        help_heading = "Input and output"
-    )]
+    #[arg(long, value_name = "FILE", env = "DRAGLINE_CONFIG", help_heading = "Input and output")]
     config: Option<PathBuf>,
     #[command(flatten)]
     options: Options,
 }
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let typed = Options {
-        urls: arguments.urls,
-        ..arguments.options
-    };
+    let typed = Options { urls: arguments.urls, ..arguments.options };
     start(&layers::merged(typed, matches, arguments.config.as_deref())?)
 }
 
@@ -52,10 +44,7 @@ pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
         return Err(failure);
     }
     let crawl = build(options, directory)?;
-    let mut display = Display::new(
-        options.progress.unwrap_or(defaults::PROGRESS),
-        config.stats_interval,
-    );
+    let mut display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
     if let Some(note) = crawl.note() {
         display.notice(note);
     }
@@ -74,11 +63,7 @@ fn build(options: &Options, directory: CrawlDirectory) -> Result<Crawl, Failure>
     let spool = directory.incoming_seeds();
     let lines = File::open(&spool).map_err(|error| Failure::writing(&spool.display().to_string(), &error))?;
     let lines = BufReader::new(lines).lines().map_while(Result::ok);
-    let builder = Crawl::builder()
-        .options(options.clone())
-        .seeds(lines)
-        .directory(directory)
-        .signals(true);
+    let builder = Crawl::builder().options(options.clone()).seeds(lines).directory(directory).signals(true);
     Ok(builder.build()?)
 }
 
@@ -100,9 +85,7 @@ fn take_seeds(options: &Options, config: &Config, directory: &CrawlDirectory) ->
 
 /// Whether a text can be a seed; the reason names text and remedy.
 fn judge(canonicalizer: &Canonicalizer, longest: usize, text: &str) -> Result<(), String> {
-    let target = canonicalizer
-        .parse(text)
-        .map_err(|reject| format!("'{text}': {reject}"))?;
+    let target = canonicalizer.parse(text).map_err(|reject| format!("'{text}': {reject}"))?;
     if target.requested.len() > longest {
         return Err(format!("'{text}' is longer than --max-url-length {longest}"));
     }

@@ -57,10 +57,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     for (option, count) in [("pages", arguments.pages), ("hosts", arguments.hosts)] {
         if count.0 == 0 {
-            return Err(Failure::new(
-                ExitCode::Usage,
-                format!("--{option} 0: must be more than zero"),
-            ));
+            return Err(Failure::new(ExitCode::Usage, format!("--{option} 0: must be more than zero")));
         }
     }
     if arguments.hosts > arguments.pages {
@@ -89,20 +86,13 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
 
 fn site(pages: Count, hosts: Count) -> Result<Arc<Site>, Failure> {
     let hosts = u32::try_from(hosts.0).unwrap_or(u32::MAX);
-    let settings = SiteSettings {
-        pages: pages.0,
-        hosts,
-        seed: SITE_SEED,
-    };
+    let settings = SiteSettings { pages: pages.0, hosts, seed: SITE_SEED };
     let site = Site::new(settings).map_err(|error| Failure::new(ExitCode::Usage, error.to_string()))?;
     Ok(Arc::new(site))
 }
 
 fn runtime() -> Result<Runtime, Failure> {
-    let built = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(SITE_THREADS)
-        .enable_all()
-        .build();
+    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(SITE_THREADS).enable_all().build();
     built.map_err(|error| Failure::new(ExitCode::Failed, format!("cannot start the website: {error}")))
 }
 
@@ -114,12 +104,8 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
 /// Serves the website until the process is told to stop.
 fn serve_until_stopped(site: Arc<Site>, listen: SocketAddr) -> Result<ExitCode, Failure> {
     runtime()?.block_on(async {
-        let listener = TcpListener::bind(listen)
-            .await
-            .map_err(|error| cannot_listen(listen, &error))?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| cannot_listen(listen, &error))?;
+        let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen(listen, &error))?;
+        let address = listener.local_addr().map_err(|error| cannot_listen(listen, &error))?;
         print(&site.banner(address))?;
         let stopped = async {
             let _ = tokio::signal::ctrl_c().await;
@@ -140,9 +126,8 @@ fn serve_beside(site: Arc<Site>, listen: SocketAddr) -> Result<SocketAddr, Failu
             Err(failure) => return tell.send(Err(failure)).unwrap_or(()),
         };
         runtime.block_on(async {
-            let bound = TcpListener::bind(listen)
-                .await
-                .and_then(|listener| Ok((listener.local_addr()?, listener)));
+            let bound =
+                TcpListener::bind(listen).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
             match bound {
                 Ok((address, listener)) => {
                     let _ = tell.send(Ok(address));
@@ -152,8 +137,7 @@ fn serve_beside(site: Arc<Site>, listen: SocketAddr) -> Result<SocketAddr, Failu
             }
         });
     });
-    told.recv()
-        .unwrap_or_else(|_| Err(Failure::new(ExitCode::Failed, "the website did not start")))
+    told.recv().unwrap_or_else(|_| Err(Failure::new(ExitCode::Failed, "the website did not start")))
 }
 
 /// The `crawl` command that does the same.
@@ -170,12 +154,7 @@ fn equivalent(options: &Options) -> Result<String, Failure> {
             value => words.push(format!("--{key} {}", quoted(value))),
         }
     }
-    words.extend(
-        options
-            .urls
-            .iter()
-            .map(|url| quoted(&toml::Value::from(url.as_str()))),
-    );
+    words.extend(options.urls.iter().map(|url| quoted(&toml::Value::from(url.as_str()))));
     Ok(words.join(" "))
 }
 

@@ -52,10 +52,7 @@ mod tests {
 
     #[test]
     fn what_acts_is_shown() {
-        assert_eq!(
-            escape("a\u{1b}[2Jb\r\n\u{7f}\u{9b}"),
-            "a\\u{1b}[2Jb\\u{d}\\u{a}\\u{7f}\\u{9b}"
-        );
+        assert_eq!(escape("a\u{1b}[2Jb\r\n\u{7f}\u{9b}"), "a\\u{1b}[2Jb\\u{d}\\u{a}\\u{7f}\\u{9b}");
         assert_eq!(escape("moc.\u{202e}evil\u{2066}"), "moc.\\u{202e}evil\\u{2066}");
         assert_eq!(escape("a\u{200b}b\u{feff}"), "a\\u{200b}b\\u{feff}");
     }

@@ -105,10 +105,7 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn new(code: ExitCode, message: impl Into<String>) -> Failure {
-        Failure {
-            code,
-            message: message.into(),
-        }
+        Failure { code, message: message.into() }
     }
 
     /// A write that failed; a full disk has its own code.
@@ -122,10 +119,7 @@ impl Failure {
 }
 
 fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    )
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 impl From<ConfigError> for Failure {
@@ -173,10 +167,8 @@ mod tests {
     fn the_table_names_each_number_once() {
         let table = table();
         for code in ExitCode::ALL {
-            let rows = table
-                .lines()
-                .filter(|line| line.starts_with(&format!("  {:>2}  ", code as u8)))
-                .count();
+            let rows =
+                table.lines().filter(|line| line.starts_with(&format!("  {:>2}  ", code as u8))).count();
             assert_eq!(rows, 1, "{code:?}");
         }
     }

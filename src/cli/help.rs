@@ -9,9 +9,7 @@ use super::{Cli, exit};
 pub(super) fn command() -> Command {
     let command = Cli::command().after_help(exit::table());
     command
-        .mut_subcommand("crawl", |command| {
-            with_defaults(command).after_help(exit::table())
-        })
+        .mut_subcommand("crawl", |command| with_defaults(command).after_help(exit::table()))
         .mut_subcommand("plan", |command| only(command, &super::plan::OPTIONS))
         .mut_subcommand("normalize", |command| only(command, &super::normalize::OPTIONS))
         .mut_subcommand("demo", |command| only(command, &super::demo::OPTIONS))
@@ -47,10 +45,7 @@ fn only(command: Command, shown: &[&str]) -> Command {
 /// The long flags of the options type.
 fn shared_options() -> Vec<String> {
     let options = <dragline::config::Options as clap::Args>::augment_args(Command::new(""));
-    options
-        .get_arguments()
-        .filter_map(|argument| argument.get_long().map(str::to_owned))
-        .collect()
+    options.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect()
 }
 
 #[cfg(test)]
@@ -65,11 +60,8 @@ mod tests {
     #[test]
     fn shown_options_exist() {
         let names = shared_options();
-        let lists: [&[&str]; 3] = [
-            &super::super::plan::OPTIONS,
-            &super::super::normalize::OPTIONS,
-            &super::super::demo::OPTIONS,
-        ];
+        let lists: [&[&str]; 3] =
+            [&super::super::plan::OPTIONS, &super::super::normalize::OPTIONS, &super::super::demo::OPTIONS];
         for name in lists.concat() {
             assert!(names.iter().any(|shared| shared == name), "{name}");
         }

@@ -35,12 +35,7 @@ use exit::Failure;
 /// A web crawler that stays inside one memory budget, fetches each page once,
 /// and tells what it skipped
 #[derive(Debug, Parser)]
-#[command(
-    name = "dragline",
-    version,
-    subcommand_required = true,
-    arg_required_else_help = true
-)]
+#[command(name = "dragline", version, subcommand_required = true, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -78,10 +73,8 @@ pub(crate) fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let cli = Cli::from_arg_matches(matches).map_err(|error| Failure {
-        code: ExitCode::Usage,
-        message: usage::one_line(&error),
-    })?;
+    let cli = Cli::from_arg_matches(matches)
+        .map_err(|error| Failure { code: ExitCode::Usage, message: usage::one_line(&error) })?;
     // The options of a command know from its own matches which of them were typed.
     let typed = matches.subcommand().map_or(matches, |(_, typed)| typed);
     match cli.command {

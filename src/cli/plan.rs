@@ -47,10 +47,7 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
     let plan = split(&config)?;
     let mut text = parts_table(&plan);
     if config.dedup == Dedup::Exact {
-        append(
-            &mut text,
-            format_args!("\nno filter: --dedup exact decides by its table of keys\n"),
-        );
+        append(&mut text, format_args!("\nno filter: --dedup exact decides by its table of keys\n"));
     } else {
         text.push_str(&filter_text(&config, &plan));
         text.push_str(&urls_to_memory(&config, &options));
@@ -92,10 +89,7 @@ fn parts_table(plan: &Plan) -> String {
     let mut text = format!("budget {}\n", human::bytes(plan.total));
     for (part, bytes) in plan.parts() {
         let share = human::percent(bytes as f64 / plan.total as f64);
-        append(
-            &mut text,
-            format_args!("  {part:<14}{:>12}{share:>10}\n", human::bytes(bytes)),
-        );
+        append(&mut text, format_args!("  {part:<14}{:>12}{share:>10}\n", human::bytes(bytes)));
     }
     text
 }
@@ -103,41 +97,18 @@ fn parts_table(plan: &Plan) -> String {
 fn filter_text(config: &Config, plan: &Plan) -> String {
     let bits_per_url = config.bits_per_url;
     let bits = plan.filter * 8;
-    let urls = config
-        .expected_urls
-        .unwrap_or((bits as f64 / bits_per_url) as u64);
+    let urls = config.expected_urls.unwrap_or((bits as f64 / bits_per_url) as u64);
     let rate = arithmetic::false_positive_rate(config.filter, bits_per_url);
     let mut text = String::from("\nfilter\n");
+    append(&mut text, format_args!("  kind          {}\n", name(config.filter)));
+    append(&mut text, format_args!("  size          {} ({bits} bits)\n", human::bytes(plan.filter)));
     append(
         &mut text,
-        format_args!("  kind          {}\n", name(config.filter)),
+        format_args!("  made for      {} URLs at {bits_per_url} bits each\n", human::grouped(urls)),
     );
-    append(
-        &mut text,
-        format_args!("  size          {} ({bits} bits)\n", human::bytes(plan.filter)),
-    );
-    append(
-        &mut text,
-        format_args!(
-            "  made for      {} URLs at {bits_per_url} bits each\n",
-            human::grouped(urls)
-        ),
-    );
-    append(
-        &mut text,
-        format_args!(
-            "  hashes        {}\n",
-            arithmetic::hashes(config.filter, bits_per_url)
-        ),
-    );
-    append(
-        &mut text,
-        format_args!("  false positives at that load: {}\n", human::percent(rate)),
-    );
-    append(
-        &mut text,
-        format_args!("  which means   {}\n", meaning(config, urls, rate)),
-    );
+    append(&mut text, format_args!("  hashes        {}\n", arithmetic::hashes(config.filter, bits_per_url)));
+    append(&mut text, format_args!("  false positives at that load: {}\n", human::percent(rate)));
+    append(&mut text, format_args!("  which means   {}\n", meaning(config, urls, rate)));
     if config.filter == FilterKind::Blocked && bits_per_url > BLOCKED_BITS_WORTH_IT {
         append(
             &mut text,
@@ -163,17 +134,13 @@ fn meaning(config: &Config, urls: u64, rate: f64) -> String {
 
 /// URLs and a rate give bits, hashes and memory.
 fn urls_to_memory(config: &Config, options: &Options) -> String {
-    let urls = config
-        .expected_urls
-        .map_or_else(|| vec![1_000_000, 10_000_000, 100_000_000], |urls| vec![urls]);
+    let urls =
+        config.expected_urls.map_or_else(|| vec![1_000_000, 10_000_000, 100_000_000], |urls| vec![urls]);
     let rates = options.fp_rate.map_or_else(|| RATES.to_vec(), |rate| vec![rate]);
     let mut text = format!("\nfrom URLs to memory ({} filter)\n", name(config.filter));
     append(
         &mut text,
-        format_args!(
-            "  {:>15}{:>12}{:>12}{:>8}{:>12}\n",
-            "URLs", "rate", "bits/URL", "hashes", "memory"
-        ),
+        format_args!("  {:>15}{:>12}{:>12}{:>8}{:>12}\n", "URLs", "rate", "bits/URL", "hashes", "memory"),
     );
     for urls in urls {
         for rate in &rates {
@@ -188,10 +155,7 @@ fn urls_to_memory(config: &Config, options: &Options) -> String {
             let memory = human::bytes((urls as f64 * bits / 8.0).ceil() as u64);
             let (urls, rate) = (human::grouped(urls), human::percent(*rate));
             let hashes = arithmetic::hashes(config.filter, bits);
-            append(
-                &mut text,
-                format_args!("  {urls:>15}{rate:>12}{bits:>12.2}{hashes:>8}{memory:>12}\n"),
-            );
+            append(&mut text, format_args!("  {urls:>15}{rate:>12}{bits:>12.2}{hashes:>8}{memory:>12}\n"));
         }
     }
     text
@@ -199,14 +163,8 @@ fn urls_to_memory(config: &Config, options: &Options) -> String {
 
 /// Memory and a rate give URLs.
 fn memory_to_urls(config: &Config, plan: &Plan) -> String {
-    let mut text = format!(
-        "\nfrom memory to URLs (the {} of this filter)\n",
-        human::bytes(plan.filter)
-    );
-    append(
-        &mut text,
-        format_args!("  {:>12}{:>12}{:>15}\n", "rate", "bits/URL", "URLs"),
-    );
+    let mut text = format!("\nfrom memory to URLs (the {} of this filter)\n", human::bytes(plan.filter));
+    append(&mut text, format_args!("  {:>12}{:>12}{:>15}\n", "rate", "bits/URL", "URLs"));
     for rate in RATES {
         let shown = human::percent(rate);
         match arithmetic::bits_for_rate(config.filter, rate) {

@@ -27,15 +27,8 @@ pub(super) struct Display {
 }
 
 enum Form {
-    Live {
-        screen: MultiProgress,
-        rows: Vec<ProgressBar>,
-        colored: bool,
-    },
-    Plain {
-        interval: Duration,
-        next: Duration,
-    },
+    Live { screen: MultiProgress, rows: Vec<ProgressBar>, colored: bool },
+    Plain { interval: Duration, next: Duration },
     Silent,
 }
 
@@ -47,15 +40,11 @@ impl Display {
             ProgressMode::None => Form::Silent,
             ProgressMode::Auto | ProgressMode::Bar if live => live_form(),
             // A display that moves makes no sense in a file or a pipe, even where it was asked for.
-            ProgressMode::Auto | ProgressMode::Bar | ProgressMode::Plain => Form::Plain {
-                interval,
-                next: interval,
-            },
+            ProgressMode::Auto | ProgressMode::Bar | ProgressMode::Plain => {
+                Form::Plain { interval, next: interval }
+            }
         };
-        Display {
-            form,
-            anchors: [Snapshot::default(), Snapshot::default()],
-        }
+        Display { form, anchors: [Snapshot::default(), Snapshot::default()] }
     }
 
     /// Shows a moment of the crawl.
@@ -122,11 +111,7 @@ fn live_form() -> Form {
     let rows = (0..screen::LINES).map(|_| row()).collect();
     // See no-color.org: set and not empty.
     let colored = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Form::Live {
-        screen,
-        rows,
-        colored,
-    }
+    Form::Live { screen, rows, colored }
 }
 
 fn can_redraw() -> bool {

@@ -17,10 +17,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // The same check as for --robots-agent, so that the same tokens are taken.
-    let options = Options {
-        robots_agent: Some(arguments.agent.clone()),
-        ..Options::default()
-    };
+    let options = Options { robots_agent: Some(arguments.agent.clone()), ..Options::default() };
     let verdict = robots_verdict(&options, &arguments.url)
         .map_err(|error| Failure::new(ExitCode::Failed, error.to_string()))?;
     let word = if verdict.allowed { "allowed" } else { "disallowed" };

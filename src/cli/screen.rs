@@ -18,10 +18,7 @@ pub(super) fn lines(snapshot: &Snapshot, rates: &Rates, colored: bool) -> [Strin
     let [unique, repeats] = [urls.unique, urls.repeats].map(human::grouped);
     let skipped = human::grouped(urls.skipped_before() + urls.skipped_after());
     [
-        format!(
-            "pages    {fetched} fetched ({}), {failed} failed",
-            human::rate(rates.pages)
-        ),
+        format!("pages    {fetched} fetched ({}), {failed} failed", human::rate(rates.pages)),
         format!("queue    {} in flight, {queued} queued", urls.in_flight),
         format!(
             "URLs     {unique} unique, {repeats} repeats, {} in doubt, {skipped} skipped",
@@ -33,11 +30,7 @@ pub(super) fn lines(snapshot: &Snapshot, rates: &Rates, colored: bool) -> [Strin
             human::bytes(rates.wire_bytes.max(0.0) as u64)
         ),
         filter_line(snapshot, colored),
-        format!(
-            "memory   {} {}",
-            bar(memory_fill(snapshot)),
-            report::memory_use(snapshot)
-        ),
+        format!("memory   {} {}", bar(memory_fill(snapshot)), report::memory_use(snapshot)),
         format!("time     {}, {}", human::span(snapshot.elapsed), errors(snapshot)),
     ]
 }
@@ -46,25 +39,13 @@ fn filter_line(snapshot: &Snapshot, colored: bool) -> String {
     let Some(filter) = &snapshot.filter else {
         return "filter   none (--dedup exact)".to_owned();
     };
-    let (fill, fpr) = (
-        human::percent(filter.fill_ratio),
-        human::percent(filter.estimated_fpr),
-    );
+    let (fill, fpr) = (human::percent(filter.fill_ratio), human::percent(filter.estimated_fpr));
     let word = filter.health.name();
     // The word stands first, so that a narrow terminal cuts the explanation and not the verdict.
-    let word = if colored {
-        paint(word, filter.health)
-    } else {
-        word.to_owned()
-    };
+    let word = if colored { paint(word, filter.health) } else { word.to_owned() };
     let verdict = report::filter_verdict(filter);
-    let meaning = verdict
-        .split_once(": ")
-        .map_or(verdict.as_str(), |(_, meaning)| meaning);
-    format!(
-        "filter   {} {word}, {fill} of bits set, fpr {fpr}, {meaning}",
-        bar(filter.fill_ratio)
-    )
+    let meaning = verdict.split_once(": ").map_or(verdict.as_str(), |(_, meaning)| meaning);
+    format!("filter   {} {word}, {fill} of bits set, fpr {fpr}, {meaning}", bar(filter.fill_ratio))
 }
 
 /// Green, yellow or red, by the verdict.
@@ -84,11 +65,7 @@ fn memory_fill(snapshot: &Snapshot) -> f64 {
 
 /// A bar such as `[######------]`.
 fn bar(ratio: f64) -> String {
-    let ratio = if ratio.is_finite() {
-        ratio.clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
+    let ratio = if ratio.is_finite() { ratio.clamp(0.0, 1.0) } else { 0.0 };
     let full = (ratio * BAR_CELLS as f64).round() as usize;
     format!("[{}{}]", "#".repeat(full), "-".repeat(BAR_CELLS - full))
 }
@@ -98,15 +75,10 @@ fn errors(snapshot: &Snapshot) -> String {
     if errors.is_empty() {
         return "no errors".to_owned();
     }
-    let mut errors: Vec<_> = errors
-        .iter()
-        .map(|(kind, number)| (*number, kind.name()))
-        .collect();
+    let mut errors: Vec<_> = errors.iter().map(|(kind, number)| (*number, kind.name())).collect();
     errors.sort_unstable_by(|left, right| right.cmp(left));
-    let parts: Vec<_> = errors
-        .iter()
-        .map(|(number, name)| format!("{name} {}", human::grouped(*number)))
-        .collect();
+    let parts: Vec<_> =
+        errors.iter().map(|(number, name)| format!("{name} {}", human::grouped(*number))).collect();
     format!("errors: {}", parts.join(", "))
 }
 
@@ -119,10 +91,7 @@ mod tests {
 
     fn snapshot() -> Snapshot {
         let mut snapshot = Snapshot::default();
-        snapshot
-            .pages
-            .by_error
-            .extend([(ErrorKind::Dns, 2), (ErrorKind::Timeout, 30)]);
+        snapshot.pages.by_error.extend([(ErrorKind::Dns, 2), (ErrorKind::Timeout, 30)]);
         snapshot.memory.budget_bytes = 100;
         snapshot.memory.rss_bytes = Some(50);
         snapshot.filter = Some(FilterState {
@@ -166,10 +135,7 @@ mod tests {
     #[test]
     fn color_only_where_asked_for() {
         assert!(lines(&snapshot(), &Rates::default(), true)[4].contains("\u{1b}[32mgood"));
-        let exact = Snapshot {
-            filter: None,
-            ..snapshot()
-        };
+        let exact = Snapshot { filter: None, ..snapshot() };
         assert!(lines(&exact, &Rates::default(), true)[4].contains("none"));
     }
 }

@@ -34,10 +34,7 @@ pub(super) fn check(options: &Options) -> Result<(), Failure> {
 }
 
 fn unreadable(path: &Path, problem: &str) -> Failure {
-    Failure::new(
-        ExitCode::Configuration,
-        format!("--seeds {}: {problem}", path.display()),
-    )
+    Failure::new(ExitCode::Configuration, format!("--seeds {}: {problem}", path.display()))
 }
 
 /// Writes the seeds the judge accepts to a file, one a line; each other one is
@@ -73,11 +70,7 @@ fn spool_list(
     judge: impl FnMut(&str) -> Result<(), String>,
     spooled: &mut Spooled,
 ) -> Result<(), Failure> {
-    let name = if path.as_os_str() == "-" {
-        "standard input".into()
-    } else {
-        path.display().to_string()
-    };
+    let name = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
     let reader = seeds::open(path).map_err(|error| unreadable(path, &format!("cannot be read ({error})")))?;
     for seed in seeds::read(reader, judge) {
         match seed {

@@ -50,11 +50,7 @@ mod tests {
 
     fn refused(arguments: &[&str]) -> String {
         let line = std::iter::once("dragline").chain(arguments.iter().copied());
-        one_line(
-            &help::command()
-                .try_get_matches_from(line)
-                .expect_err("no valid line"),
-        )
+        one_line(&help::command().try_get_matches_from(line).expect_err("no valid line"))
     }
 
     #[test]
@@ -62,10 +58,7 @@ mod tests {
         let rows: [(&[&str], &[&str]); 5] = [
             (&["crawl", "--memroy", "1"], &["--memroy", "similar", "--memory"]),
             (&["crawl", "--memory", "much"], &["much", "--memory", "64MiB"]),
-            (
-                &["crawl", "--scope", "all"],
-                &["all", "possible values", "domain"],
-            ),
+            (&["crawl", "--scope", "all"], &["all", "possible values", "domain"]),
             (&["normalize"], &["<URL>"]),
             (&["crowl"], &["crowl", "crawl"]),
         ];

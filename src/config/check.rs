@@ -16,14 +16,8 @@ const CA_FILE_LIMIT: u64 = 16 << 20;
 /// Headers the crawler itself decides about, with what to do instead.
 const OWN_HEADERS: [(&str, &str); 12] = [
     ("user-agent", "use --user-agent"),
-    (
-        "host",
-        "it follows from the URL; use --resolve to reach another address",
-    ),
-    (
-        "accept-encoding",
-        "it follows from what can be decoded within the budget",
-    ),
+    ("host", "it follows from the URL; use --resolve to reach another address"),
+    ("accept-encoding", "it follows from what can be decoded within the budget"),
     ("content-length", "requests have no body"),
     ("transfer-encoding", "requests have no body"),
     ("expect", "requests have no body"),
@@ -44,11 +38,7 @@ pub(super) fn regular_expression(option: &'static str, text: &str) -> Result<(),
             let message = error.to_string();
             let last = message.lines().last().unwrap_or_default();
             let problem = last.trim().trim_start_matches("error: ");
-            Err(ConfigError::value(
-                option,
-                text,
-                format!("no valid regular expression ({problem})"),
-            ))
+            Err(ConfigError::value(option, text, format!("no valid regular expression ({problem})")))
         }
     }
 }
@@ -60,15 +50,11 @@ pub(super) fn header(text: &str) -> Result<(String, String), ConfigError> {
         return Err(wrong("no colon; write it as 'Name: value'".into()));
     };
     if name.is_empty() || !name.bytes().all(is_token_byte) {
-        return Err(wrong(
-            "a header's name is letters, digits and dashes, without spaces".into(),
-        ));
+        return Err(wrong("a header's name is letters, digits and dashes, without spaces".into()));
     }
     let value = value.trim_matches([' ', '\t']);
     if !is_header_value(value) {
-        return Err(wrong(
-            "a header's value is one line without control characters".into(),
-        ));
+        return Err(wrong("a header's value is one line without control characters".into()));
     }
     if let Some((_, remedy)) = OWN_HEADERS.iter().find(|own| name.eq_ignore_ascii_case(own.0)) {
         return Err(wrong(format!("this header cannot be set; {remedy}")));
@@ -82,8 +68,7 @@ fn is_token_byte(byte: u8) -> bool {
 }
 
 fn is_header_value(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
+    text.bytes().all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
 }
 
 /// A `User-Agent` header.
@@ -97,20 +82,14 @@ pub(super) fn user_agent(text: &str) -> Result<String, ConfigError> {
         ));
     }
     if !is_header_value(trimmed) {
-        return Err(ConfigError::value(
-            "user-agent",
-            text,
-            "must be one line without control characters",
-        ));
+        return Err(ConfigError::value("user-agent", text, "must be one line without control characters"));
     }
     Ok(trimmed.to_owned())
 }
 
 /// A product token (RFC 9309, section 2.2.1: letters, `-` and `_`).
 pub(super) fn robots_agent(text: &str) -> Result<String, ConfigError> {
-    let well_formed = text
-        .bytes()
-        .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(&byte));
+    let well_formed = text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(&byte));
     if text.is_empty() || !well_formed {
         let problem = "a product token is letters, '-' and '_' only (RFC 9309), without a version";
         return Err(ConfigError::value("robots-agent", text, problem));
@@ -141,16 +120,10 @@ pub(super) fn proxy(text: &str) -> Result<String, ConfigError> {
 /// A file of certificates in PEM form: it can be read and has some.
 pub(super) fn ca_file(path: &Path) -> Result<(), ConfigError> {
     let option = "ca-file";
-    let unreadable = |source| ConfigError::Unreadable {
-        option,
-        path: path.to_owned(),
-        source,
-    };
+    let unreadable = |source| ConfigError::Unreadable { option, path: path.to_owned(), source };
     let mut text = Vec::new();
     let file = std::fs::File::open(path).map_err(unreadable)?;
-    file.take(CA_FILE_LIMIT)
-        .read_to_end(&mut text)
-        .map_err(unreadable)?;
+    file.take(CA_FILE_LIMIT).read_to_end(&mut text).map_err(unreadable)?;
     let marker: &[u8] = b"-----BEGIN CERTIFICATE-----";
     if !text.windows(marker.len()).any(|window| window == marker) {
         let problem = "holds no certificate in PEM form; convert it with 'openssl x509 -outform pem'";
@@ -226,27 +199,12 @@ mod tests {
     #[test]
     fn resolve_rules() {
         assert_eq!(rule("a.test:127.0.0.1"), Some(row("a.test", None, "127.0.0.1")));
-        assert_eq!(
-            rule("A.Test:80:127.0.0.1"),
-            Some(row("a.test", Some(80), "127.0.0.1"))
-        );
-        assert_eq!(
-            rule("*.a.test:8080:127.0.0.1"),
-            Some(row("*.a.test", Some(8080), "127.0.0.1"))
-        );
+        assert_eq!(rule("A.Test:80:127.0.0.1"), Some(row("a.test", Some(80), "127.0.0.1")));
+        assert_eq!(rule("*.a.test:8080:127.0.0.1"), Some(row("*.a.test", Some(8080), "127.0.0.1")));
         assert_eq!(rule("a.test:[::1]"), Some(row("a.test", None, "::1")));
-        assert_eq!(
-            rule("a.test:443:[2001:db8::1]"),
-            Some(row("a.test", Some(443), "2001:db8::1"))
-        );
-        assert_eq!(
-            rule("bücher.example:192.0.2.1"),
-            Some(row("xn--bcher-kva.example", None, "192.0.2.1"))
-        );
-        assert_eq!(
-            rule("[::1]:80:127.0.0.1"),
-            Some(row("[::1]", Some(80), "127.0.0.1"))
-        );
+        assert_eq!(rule("a.test:443:[2001:db8::1]"), Some(row("a.test", Some(443), "2001:db8::1")));
+        assert_eq!(rule("bücher.example:192.0.2.1"), Some(row("xn--bcher-kva.example", None, "192.0.2.1")));
+        assert_eq!(rule("[::1]:80:127.0.0.1"), Some(row("[::1]", Some(80), "127.0.0.1")));
     }
 
     #[test]
@@ -276,10 +234,7 @@ mod tests {
 
     #[test]
     fn headers() {
-        assert_eq!(
-            header("Cookie: a=b:c").ok(),
-            Some(("Cookie".into(), "a=b:c".into()))
-        );
+        assert_eq!(header("Cookie: a=b:c").ok(), Some(("Cookie".into(), "a=b:c".into())));
         assert_eq!(header("X-Empty:").ok(), Some(("X-Empty".into(), String::new())));
         for text in [
             "",
@@ -311,12 +266,7 @@ mod tests {
 
     #[test]
     fn proxies() {
-        for text in [
-            "http://p:3128",
-            "https://u:p@proxy.test",
-            "socks5://[::1]:1080",
-            "socks5h://p",
-        ] {
+        for text in ["http://p:3128", "https://u:p@proxy.test", "socks5://[::1]:1080", "socks5h://p"] {
             assert!(proxy(text).is_ok(), "{text}");
         }
         for text in ["", "p:3128", "ftp://p", "http://", "socks5://", "proxy.test"] {
@@ -327,10 +277,7 @@ mod tests {
     #[test]
     fn a_broken_expression_is_one_line() {
         let message = regular_expression("include", "a(b").map_err(|error| error.to_string());
-        assert_eq!(
-            message,
-            Err("--include a(b: no valid regular expression (unclosed group)".to_owned())
-        );
+        assert_eq!(message, Err("--include a(b: no valid regular expression (unclosed group)".to_owned()));
     }
 
     proptest! {

@@ -45,11 +45,8 @@ pub const MAX_BODY: u64 = 10 << 20;
 /// `--max-redirects`.
 pub const MAX_REDIRECTS: u32 = 10;
 /// `--user-agent`: name, version and where to read about it.
-pub const USER_AGENT: &str = concat!(
-    "dragline/",
-    env!("CARGO_PKG_VERSION"),
-    " (+https://crates.io/crates/dragline)"
-);
+pub const USER_AGENT: &str =
+    concat!("dragline/", env!("CARGO_PKG_VERSION"), " (+https://crates.io/crates/dragline)");
 /// `--robots-agent`.
 pub const ROBOTS_AGENT: &str = "dragline";
 /// `--header-scope`: a stranger's server gets no cookie of yours.
@@ -65,9 +62,9 @@ pub const PROGRESS: ProgressMode = ProgressMode::Auto;
 
 /// The default of `--memory` on this machine, in bytes: a whole number of MiB.
 pub fn memory() -> u64 {
-    crate::budget::available_memory().map_or(MEMORY_UNKNOWN, |available| {
-        (available / MEMORY_DIVISOR).min(MEMORY_AT_MOST)
-    }) >> 20
+    crate::budget::available_memory()
+        .map_or(MEMORY_UNKNOWN, |available| (available / MEMORY_DIVISOR).min(MEMORY_AT_MOST))
+        >> 20
         << 20
 }
 
@@ -125,7 +122,5 @@ pub fn describe(name: &str) -> Option<String> {
 
 /// The name by which a choice is typed.
 fn name_of(choice: &impl clap::ValueEnum) -> String {
-    choice
-        .to_possible_value()
-        .map_or_else(String::new, |value| value.get_name().to_owned())
+    choice.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }

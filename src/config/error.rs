@@ -72,10 +72,6 @@ impl ConfigError {
         value: impl std::fmt::Display,
         problem: impl Into<String>,
     ) -> Self {
-        ConfigError::Value {
-            option,
-            value: value.to_string(),
-            problem: problem.into(),
-        }
+        ConfigError::Value { option, value: value.to_string(), problem: problem.into() }
     }
 }

@@ -17,21 +17,13 @@ impl Options {
     /// Where it cannot be read, is no TOML, holds an unknown key or a value that
     /// its option does not take; the error names file and line.
     pub fn read(path: &Path) -> Result<Options, ConfigError> {
-        let unreadable = |source| ConfigError::Unreadable {
-            option: "config",
-            path: path.to_owned(),
-            source,
-        };
+        let unreadable = |source| ConfigError::Unreadable { option: "config", path: path.to_owned(), source };
         let mut text = String::new();
         let file = std::fs::File::open(path).map_err(unreadable)?;
         let mut limited = std::io::Read::take(file, FILE_LIMIT + 1);
         std::io::Read::read_to_string(&mut limited, &mut text).map_err(unreadable)?;
         if text.len() as u64 > FILE_LIMIT {
-            return Err(ConfigError::value(
-                "config",
-                path.display(),
-                "larger than 1 MiB; give another file",
-            ));
+            return Err(ConfigError::value("config", path.display(), "larger than 1 MiB; give another file"));
         }
         Options::from_toml(&text, path)
     }
@@ -46,11 +38,7 @@ impl Options {
         parsed.map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start.min(text.len()));
             let line = text.get(..offset).unwrap_or(text).matches('\n').count() + 1;
-            ConfigError::File {
-                path: path.to_owned(),
-                line,
-                problem: problem(error.message()),
-            }
+            ConfigError::File { path: path.to_owned(), line, problem: problem(error.message()) }
         })
     }
 
@@ -59,9 +47,7 @@ impl Options {
     /// # Errors
     /// Where a path is no Unicode.
     pub fn to_toml(&self) -> Result<String, ConfigError> {
-        toml::to_string(self).map_err(|error| ConfigError::Unwritable {
-            problem: error.to_string(),
-        })
+        toml::to_string(self).map_err(|error| ConfigError::Unwritable { problem: error.to_string() })
     }
 }
 
@@ -130,23 +116,15 @@ mod tests {
             refused("memory = '1GiB'\nmax_pages = 3\n"),
             "c.toml, line 2: unknown key 'max_pages'; did you mean 'max-pages'?"
         );
-        assert_eq!(
-            refused("memroy = 1\n"),
-            "c.toml, line 1: unknown key 'memroy'; did you mean 'memory'?"
-        );
+        assert_eq!(refused("memroy = 1\n"), "c.toml, line 1: unknown key 'memroy'; did you mean 'memory'?");
         assert!(refused("colour = 1\n").contains("the keys are the long flags"));
     }
 
     #[test]
     fn wrong_values_are_one_line() {
-        for text in [
-            "memory = 'much'",
-            "delay = '-1s'",
-            "depth = -1",
-            "scope = 'all'",
-            "memory =",
-            "x = 1\nx = 2",
-        ] {
+        for text in
+            ["memory = 'much'", "delay = '-1s'", "depth = -1", "scope = 'all'", "memory =", "x = 1\nx = 2"]
+        {
             let message = refused(text);
             assert!(
                 message.starts_with("c.toml, line 1: ") || message.starts_with("c.toml, line 2: "),

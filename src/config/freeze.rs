@@ -40,11 +40,7 @@ impl From<&Config> for Options {
             retries: Some(config.retries),
             max_body: Some(Size(config.max_body)),
             max_redirects: Some(config.max_redirects),
-            header: config
-                .headers
-                .iter()
-                .map(|(name, value)| format!("{name}: {value}"))
-                .collect(),
+            header: config.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect(),
             header_scope: Some(config.header_scope),
             ca_file: config.ca_file.clone(),
             insecure: Some(config.insecure),

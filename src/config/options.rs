@@ -219,11 +219,7 @@ impl Options {
     #[must_use]
     pub fn over(self, lower: Options) -> Options {
         let sized = self.bits_per_url.is_some() || self.fp_rate.is_some();
-        let (lower_bits, lower_rate) = if sized {
-            (None, None)
-        } else {
-            (lower.bits_per_url, lower.fp_rate)
-        };
+        let (lower_bits, lower_rate) = if sized { (None, None) } else { (lower.bits_per_url, lower.fp_rate) };
         macro_rules! layered {
             (lists: $($list:ident),*; values: $($value:ident),* $(,)?) => {
                 Options {

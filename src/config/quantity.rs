@@ -139,10 +139,7 @@ fn is_numeric(byte: u8) -> bool {
 /// Number and unit (lower case) of a text.
 fn split(text: &str) -> (&str, String) {
     let text = text.trim();
-    let end = text
-        .bytes()
-        .position(|byte| !is_numeric(byte))
-        .unwrap_or(text.len());
+    let end = text.bytes().position(|byte| !is_numeric(byte)).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     (number, unit.trim_start().to_ascii_lowercase())
 }
@@ -223,8 +220,7 @@ impl<T: FromStr<Err = QuantityError>> Visitor<'_> for QuantityVisitor<T> {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        text.parse()
-            .map_err(|error| E::custom(format_args!("`{text}` is {error}")))
+        text.parse().map_err(|error| E::custom(format_args!("`{text}` is {error}")))
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
@@ -340,31 +336,14 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(milliseconds(text), Some(expected), "{text}");
         }
-        for text in [
-            "",
-            "s",
-            "1x",
-            "-1s",
-            "1s2",
-            "1h-5m",
-            "400d",
-            "1.s",
-            "ms",
-            "99999999999999999999s",
-        ] {
+        for text in ["", "s", "1x", "-1s", "1s2", "1h-5m", "400d", "1.s", "ms", "99999999999999999999s"] {
             assert_eq!(milliseconds(text), None, "{text}");
         }
     }
 
     #[test]
     fn counts() {
-        let rows = [
-            ("1M", 1_000_000),
-            ("10_000", 10_000),
-            ("2.5k", 2500),
-            ("0", 0),
-            ("1b", 1_000_000_000),
-        ];
+        let rows = [("1M", 1_000_000), ("10_000", 10_000), ("2.5k", 2500), ("0", 0), ("1b", 1_000_000_000)];
         for (text, expected) in rows {
             assert_eq!(count(text), Some(expected), "{text}");
         }

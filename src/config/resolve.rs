@@ -55,11 +55,9 @@ fn in_range<T: PartialOrd + Display + Copy>(
 /// A limit that must leave room for something; absent means none.
 fn limit(option: &'static str, value: Option<Count>) -> Result<Option<u64>, ConfigError> {
     match value {
-        Some(Count(0)) => Err(ConfigError::value(
-            option,
-            0,
-            "must be more than zero; leave it out for no limit",
-        )),
+        Some(Count(0)) => {
+            Err(ConfigError::value(option, 0, "must be more than zero; leave it out for no limit"))
+        }
         value => Ok(value.map(|count| count.0)),
     }
 }
@@ -158,22 +156,15 @@ fn network(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     config.ca_file.clone_from(&options.ca_file);
     config.insecure = options.insecure.unwrap_or(false);
     config.proxy = options.proxy.as_deref().map(check::proxy).transpose()?;
-    config.resolve = options
-        .resolve
-        .iter()
-        .map(|rule| check::resolve_rule(rule))
-        .collect::<Result<_, _>>()?;
+    config.resolve =
+        options.resolve.iter().map(|rule| check::resolve_rule(rule)).collect::<Result<_, _>>()?;
     config.allow_private = options.allow_private.unwrap_or(false);
     Ok(())
 }
 
 /// Headers, and what is written besides pages.
 fn identity(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
-    config.headers = options
-        .header
-        .iter()
-        .map(|text| check::header(text))
-        .collect::<Result<_, _>>()?;
+    config.headers = options.header.iter().map(|text| check::header(text)).collect::<Result<_, _>>()?;
     config.header_scope = options.header_scope.unwrap_or(config.header_scope);
     config.log_skipped = options.log_skipped.unwrap_or(false);
     if let Some(Span(interval)) = options.stats_interval {
@@ -197,11 +188,7 @@ fn canonicalization(options: &Options) -> Result<Canonicalization, ConfigError> 
     }
     Ok(Canonicalization {
         sort_query: options.sort_query.unwrap_or(false),
-        strip_params: options
-            .strip_params
-            .iter()
-            .map(|name| name.trim().to_owned())
-            .collect(),
+        strip_params: options.strip_params.iter().map(|name| name.trim().to_owned()).collect(),
         strip_tracking: options.strip_tracking.unwrap_or(false),
         strip_session_ids: options.strip_session_ids.unwrap_or(false),
         fold_www: options.fold_www.unwrap_or(false),
@@ -223,31 +210,21 @@ fn memory(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     config.concurrency = if let Some(number) = options.concurrency {
         in_range("concurrency", number, &CONCURRENCY)? as usize
     } else {
-        let wanted = options
-            .per_host
-            .map_or(0, u64::from)
-            .max(defaults::CONCURRENCY as u64);
+        let wanted = options.per_host.map_or(0, u64::from).max(defaults::CONCURRENCY as u64);
         let wanted = wanted.min(u64::from(*CONCURRENCY.end()));
         budget::affordable_connections(config.memory, wanted, &config.budget_inputs()) as usize
     };
     config.per_host = per_host(options, config)?;
     match config.plan() {
         Ok(_) => Ok(()),
-        Err(source) => Err(ConfigError::Memory {
-            given: Size(config.memory).to_string(),
-            source,
-        }),
+        Err(source) => Err(ConfigError::Memory { given: Size(config.memory).to_string(), source }),
     }
 }
 
 /// Requests in flight for one host name.
 fn per_host(options: &Options, config: &Config) -> Result<usize, ConfigError> {
     let Some(number) = options.per_host else {
-        return Ok(if config.delay.is_zero() {
-            config.concurrency
-        } else {
-            1
-        });
+        return Ok(if config.delay.is_zero() { config.concurrency } else { 1 });
     };
     if number > 1 && !config.delay.is_zero() {
         return Err(ConfigError::Contradiction {
@@ -274,22 +251,14 @@ impl Config {
     /// here, only what no filter can do without: log2(1/p) / ln 2 bits per URL
     /// (Bloom 1970). Whoever builds the filter puts in the exact figure.
     pub fn budget_inputs(&self) -> Inputs {
-        let bits = self
-            .fp_rate
-            .map_or(self.bits_per_url, |rate| -rate.log2() / std::f64::consts::LN_2);
-        let filter_bytes = self
-            .expected_urls
-            .map(|urls| (urls as f64 * bits / 8.0).ceil() as u64);
+        let bits = self.fp_rate.map_or(self.bits_per_url, |rate| -rate.log2() / std::f64::consts::LN_2);
+        let filter_bytes = self.expected_urls.map(|urls| (urls as f64 * bits / 8.0).ceil() as u64);
         let deciders = match self.dedup {
             super::Dedup::TwoStage => Deciders::FilterAndTable,
             super::Dedup::Bloom => Deciders::Filter,
             super::Dedup::Exact => Deciders::Table,
         };
-        Inputs {
-            connections: self.concurrency as u64,
-            deciders,
-            filter_bytes,
-        }
+        Inputs { connections: self.concurrency as u64, deciders, filter_bytes }
     }
 
     /// The budget, split for these settings.

@@ -77,17 +77,10 @@ pub fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 pub fn unpacked(mut reader: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
     let mut head = Vec::with_capacity(GZIP_MAGIC.len());
     // A pipe may give one byte at a time, so a look into its buffer is not enough.
-    reader
-        .by_ref()
-        .take(GZIP_MAGIC.len() as u64)
-        .read_to_end(&mut head)?;
+    reader.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut head)?;
     let is_gzip = head == GZIP_MAGIC;
     let whole = io::Cursor::new(head).chain(reader);
-    if is_gzip {
-        Ok(Box::new(BufReader::new(MultiGzDecoder::new(whole))))
-    } else {
-        Ok(Box::new(whole))
-    }
+    if is_gzip { Ok(Box::new(BufReader::new(MultiGzDecoder::new(whole)))) } else { Ok(Box::new(whole)) }
 }
 
 /// The seeds of a list: blank lines and lines that begin with `#` are passed
@@ -97,13 +90,7 @@ where
     R: BufRead,
     J: FnMut(&str) -> Result<(), String>,
 {
-    Seeds {
-        reader,
-        judge,
-        line: 0,
-        buffer: Vec::new(),
-        ended: false,
-    }
+    Seeds { reader, judge, line: 0, buffer: Vec::new(), ended: false }
 }
 
 /// The iterator behind [`read`].
@@ -182,20 +169,13 @@ where
             let Ok(text) = std::str::from_utf8(&self.buffer) else {
                 return Some(Err(SeedProblem::NotUtf8 { line }));
             };
-            let text = if line == 1 {
-                text.strip_prefix('\u{feff}').unwrap_or(text)
-            } else {
-                text
-            };
+            let text = if line == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
             let text = text.trim();
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
             return Some(match (self.judge)(text) {
-                Ok(()) => Ok(SeedLine {
-                    text: text.to_owned(),
-                    line,
-                }),
+                Ok(()) => Ok(SeedLine { text: text.to_owned(), line }),
                 Err(reason) => Err(SeedProblem::Refused { line, reason }),
             });
         }
@@ -213,11 +193,7 @@ mod tests {
     /// Seeds as `line text`, problems as their text.
     fn outcome(bytes: &[u8]) -> Vec<String> {
         let judge = |text: &str| {
-            if text.starts_with("http") {
-                Ok(())
-            } else {
-                Err(format!("no URL: {text}"))
-            }
+            if text.starts_with("http") { Ok(()) } else { Err(format!("no URL: {text}")) }
         };
         let reader = unpacked(io::Cursor::new(bytes.to_vec())).expect("memory can be read");
         read(reader, judge)

@@ -38,14 +38,8 @@ fn every_option_has_flag_environment_and_default() {
     for argument in command().get_arguments() {
         let name = argument.get_long().expect("every option is a long flag");
         let variable = format!("DRAGLINE_{}", name.replace('-', "_").to_uppercase());
-        assert_eq!(
-            argument.get_env().and_then(|text| text.to_str()),
-            Some(variable.as_str())
-        );
-        assert!(
-            defaults::describe(name).is_some(),
-            "{name} has no described default"
-        );
+        assert_eq!(argument.get_env().and_then(|text| text.to_str()), Some(variable.as_str()));
+        assert!(defaults::describe(name).is_some(), "{name} has no described default");
         assert!(argument.get_help().is_some(), "{name} has no help");
     }
 }
@@ -70,10 +64,8 @@ fn keys_are_the_flags() {
     };
     let text = written.to_toml().expect("Unicode");
     let table: toml::Table = text.parse().expect("TOML");
-    let flags: Vec<String> = command()
-        .get_arguments()
-        .filter_map(|argument| argument.get_long().map(Into::into))
-        .collect();
+    let flags: Vec<String> =
+        command().get_arguments().filter_map(|argument| argument.get_long().map(Into::into)).collect();
     for flag in &flags {
         assert!(table.contains_key(flag) || flag == "fp-rate", "{flag}");
     }
@@ -85,13 +77,7 @@ fn keys_are_the_flags() {
 #[test]
 fn nothing_typed_gives_the_defaults() {
     let config = resolved(&[]).expect("valid");
-    assert_eq!(
-        config,
-        Config {
-            concurrency: config.concurrency,
-            ..Config::default()
-        }
-    );
+    assert_eq!(config, Config { concurrency: config.concurrency, ..Config::default() });
     assert_eq!(config.per_host, 1);
     let quick = resolved(&["--delay", "0s"]).expect("valid");
     assert_eq!(quick.per_host, quick.concurrency);
@@ -157,19 +143,13 @@ fn upper_layers_win() {
 #[test]
 fn contradictions_and_ranges_name_the_remedy() {
     let rows: [(&[&str], &str); 17] = [
-        (
-            &["--bits-per-url", "8", "--fp-rate", "0.1"],
-            "--bits-per-url and --fp-rate contradict",
-        ),
+        (&["--bits-per-url", "8", "--fp-rate", "0.1"], "--bits-per-url and --fp-rate contradict"),
         (&["--bits-per-url", "0"], "between 1 and 64"),
         (&["--bits-per-url", "NaN"], "between 1 and 64"),
         (&["--fp-rate", "0"], "--fp-rate 0: must lie between"),
         (&["--expected-urls", "0"], "more than zero"),
         (&["--per-host", "2"], "--delay 0s"),
-        (
-            &["--per-host", "9", "--delay", "0s", "--concurrency", "4"],
-            "raise --concurrency",
-        ),
+        (&["--per-host", "9", "--delay", "0s", "--concurrency", "4"], "raise --concurrency"),
         (&["--per-host", "0"], "between 1 and"),
         (&["--concurrency", "0"], "between 1 and"),
         (&["--max-pages", "0"], "leave it out"),
@@ -190,18 +170,10 @@ fn contradictions_and_ranges_name_the_remedy() {
 
 #[test]
 fn the_smallest_memory_named_works() {
-    for more in [
-        &[][..],
-        &["--concurrency", "256"],
-        &["--expected-urls", "10M"],
-        &["--dedup", "exact"],
-    ] {
+    for more in [&[][..], &["--concurrency", "256"], &["--expected-urls", "10M"], &["--dedup", "exact"]] {
         let with = |memory: &str| resolved(&[&["--memory", memory], more].concat());
         let message = with("1MiB").expect_err("too little");
-        assert!(
-            message.starts_with("--memory 1MiB is too little: the smallest budget"),
-            "{message}"
-        );
+        assert!(message.starts_with("--memory 1MiB is too little: the smallest budget"), "{message}");
         let smallest = message.rsplit(' ').next().expect("a figure");
         let config = with(smallest).expect("the smallest that works");
         assert!(with(&format!("{}", config.memory - 1)).is_err());
@@ -241,10 +213,7 @@ fn flags() -> impl Strategy<Value = Vec<String>> {
         "[a-z\"' ]{1,8}".prop_map(|text| vec![format!("--exclude={text}")]),
         (any::<[u8; 16]>(), proptest::option::of(1..u16::MAX)).prop_map(|(address, port)| {
             let port = port.map_or_else(String::new, |port| format!(":{port}"));
-            vec![format!(
-                "--resolve=*.a.test{port}:[{}]",
-                std::net::Ipv6Addr::from(address)
-            )]
+            vec![format!("--resolve=*.a.test{port}:[{}]", std::net::Ipv6Addr::from(address))]
         }),
         proptest::sample::select(vec![
             "--random-wait",

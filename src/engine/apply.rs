@@ -98,11 +98,7 @@ impl Core {
                     None => doubled(FIRST_PAUSE, slow_downs - 1),
                 };
                 self.schedule.pause(id, now.after(pause));
-                self.events.push(Event::HostPaused {
-                    host: name,
-                    pause,
-                    status: page.record.status,
-                });
+                self.events.push(Event::HostPaused { host: name, pause, status: page.record.status });
             }
             Verdict::Retry => {
                 host.transient_failures += 1;
@@ -123,11 +119,7 @@ impl Core {
         let host = self.schedule.host(id).name.clone();
         if given_up {
             self.any_drained = true;
-            self.events.push(Event::Drained {
-                name: host,
-                reason: DrainReason::HostUnreachable,
-                error,
-            });
+            self.events.push(Event::Drained { name: host, reason: DrainReason::HostUnreachable, error });
         }
     }
 
@@ -156,15 +148,7 @@ impl Core {
     }
 
     fn finish_page(&mut self, page: PageOutcome) -> Result<(), CoreError> {
-        let PageOutcome {
-            job,
-            record,
-            line,
-            links,
-            body,
-            scope_generation,
-            ..
-        } = page;
+        let PageOutcome { job, record, line, links, body, scope_generation, .. } = page;
         let candidate = &job.attempt.candidate;
         let found = Found {
             url: Some(&candidate.url),
@@ -205,9 +189,7 @@ impl Core {
     fn ask(&mut self, batch: &LinkBatch, found: &Found<'_>) -> Result<Vec<Candidate>, CoreError> {
         self.counters.discovered += batch.links.len() as u64 + batch.repeats + batch.dropped;
         self.counters.repeats += batch.repeats;
-        self.counters
-            .skipped_before_queue
-            .add(SkipReason::TooManyLinks, batch.dropped);
+        self.counters.skipped_before_queue.add(SkipReason::TooManyLinks, batch.dropped);
         let mut keys = std::mem::take(&mut self.keys);
         let mut wanted: Vec<Link> = Vec::with_capacity(batch.links.len());
         keys.clear();
@@ -271,23 +253,13 @@ impl Core {
     }
 
     fn out_of_scope(&self, url: &str) -> Option<SkipReason> {
-        self.scope
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .check(url, &Parts::of(url))
-            .err()
+        self.scope.read().unwrap_or_else(PoisonError::into_inner).check(url, &Parts::of(url)).err()
     }
 
     fn move_scope(&mut self, to: &str, found: &Found<'_>) {
-        self.scope
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .add_moved_seed(to);
+        self.scope.write().unwrap_or_else(PoisonError::into_inner).add_moved_seed(to);
         self.counters.scope_moves += 1;
-        self.events.push(Event::ScopeMoved {
-            from: found.url.unwrap_or_default().into(),
-            to: to.into(),
-        });
+        self.events.push(Event::ScopeMoved { from: found.url.unwrap_or_default().into(), to: to.into() });
     }
 
     fn skip_link(
@@ -343,10 +315,7 @@ impl Core {
                 self.schedule.origin_mut(id).robots = if failures < Self::robots_tries() {
                     RobotsState::Retry { failures, at, last }
                 } else if let Some(rules) = last {
-                    RobotsState::Known {
-                        rules,
-                        until: now.after(Self::robots_validity()),
-                    }
+                    RobotsState::Known { rules, until: now.after(Self::robots_validity()) }
                 } else {
                     self.any_drained = true;
                     let reason = match error.kind.class() {
@@ -354,11 +323,7 @@ impl Core {
                         _ => DrainReason::RobotsUnreachable,
                     };
                     let name = self.schedule.origin(id).name.clone();
-                    self.events.push(Event::Drained {
-                        name,
-                        reason,
-                        error: Some(error),
-                    });
+                    self.events.push(Event::Drained { name, reason, error: Some(error) });
                     RobotsState::Drained(reason)
                 };
             }
@@ -378,11 +343,7 @@ fn new_candidate(batch: &LinkBatch, link: &Link, found: &Found<'_>, referrer: Op
         key: link.key,
         depth: found.depth + depth_step(link.via),
         via: link.via,
-        hops: if link.via == Via::Redirect {
-            found.hops + 1
-        } else {
-            0
-        },
+        hops: if link.via == Via::Redirect { found.hops + 1 } else { 0 },
         carries_scope: found.carries_scope && matches!(link.via, Via::Redirect | Via::Seed),
         referrer,
     }

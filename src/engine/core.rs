@@ -178,19 +178,14 @@ impl Core {
 
     /// Whether the laws of counting hold.
     pub(crate) fn adds_up(&self) -> bool {
-        self.counters
-            .add_up(self.doubts_pending(), self.queued(), self.pages_in_flight)
+        self.counters.add_up(self.doubts_pending(), self.queued(), self.pages_in_flight)
     }
 
     /// What to do next. The one place where the end is decided.
     pub(crate) fn next(&mut self, now: Moment) -> Result<Next, CoreError> {
         loop {
             if let Some(reason) = self.stop {
-                return Ok(if self.in_flight == 0 {
-                    Next::Done(reason)
-                } else {
-                    Next::Blocked
-                });
+                return Ok(if self.in_flight == 0 { Next::Done(reason) } else { Next::Blocked });
             }
             if self.doubts.len() >= self.settings.doubts {
                 self.settle()?;
@@ -227,9 +222,7 @@ impl Core {
 
     /// Whether every record that `--max-pages` allows is written or may still come from what is in flight.
     fn page_limit_reserved(&self) -> bool {
-        self.settings
-            .max_pages
-            .is_some_and(|most| self.counters.records() + self.pages_in_flight >= most)
+        self.settings.max_pages.is_some_and(|most| self.counters.records() + self.pages_in_flight >= most)
     }
 
     fn has_work(&self) -> bool {
@@ -260,11 +253,7 @@ impl Core {
             self.pages_in_flight += 1;
             self.schedule.started(id, true);
             let buffers = self.buffers.pop().unwrap_or_default();
-            return Ok(Some(Job::Page(Box::new(PageJob {
-                origin: id,
-                attempt,
-                buffers,
-            }))));
+            return Ok(Some(Job::Page(Box::new(PageJob { origin: id, attempt, buffers }))));
         }
         self.schedule.refresh(id);
         Ok(None)
@@ -280,10 +269,7 @@ impl Core {
             _ => return None,
         };
         origin.robots = RobotsState::Fetching { failures, last };
-        Some(Job::Robots {
-            origin: id,
-            name: origin.name.clone(),
-        })
+        Some(Job::Robots { origin: id, name: origin.name.clone() })
     }
 
     fn next_attempt(
@@ -368,10 +354,7 @@ impl Core {
         let detail = match (&self.schedule.origin(id).robots, reason) {
             (RobotsState::Known { rules, .. }, SkipReason::RobotsDenied) => {
                 let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
-                verdict
-                    .line
-                    .zip(verdict.rule)
-                    .map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
+                verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
             }
             _ => None,
         };
@@ -402,11 +385,7 @@ impl Core {
         }
         if self.schedule.recorded(id) {
             let host = self.schedule.host(id).name.clone();
-            self.events.push(Event::Drained {
-                name: host,
-                reason: DrainReason::HostLimit,
-                error: None,
-            });
+            self.events.push(Event::Drained { name: host, reason: DrainReason::HostLimit, error: None });
         }
         Ok(())
     }
@@ -439,10 +418,7 @@ impl Core {
     }
 
     pub(super) fn scope_generation(&self) -> u64 {
-        self.scope
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .generation()
+        self.scope.read().unwrap_or_else(PoisonError::into_inner).generation()
     }
 
     pub(super) fn robots_tries() -> u32 {

@@ -40,10 +40,7 @@ struct Web {
 
 impl Web {
     fn page(&mut self, url: &str, links: &[&str]) -> &mut Self {
-        self.answers(
-            url,
-            vec![Answer::Links(links.iter().map(ToString::to_string).collect())],
-        )
+        self.answers(url, vec![Answer::Links(links.iter().map(ToString::to_string).collect())])
     }
 
     fn answers(&mut self, url: &str, answers: Vec<Answer>) -> &mut Self {
@@ -96,10 +93,7 @@ struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Self {
-            options: Options {
-                scope: Some(ScopeKind::Any),
-                ..Options::default()
-            },
+            options: Options { scope: Some(ScopeKind::Any), ..Options::default() },
             table_bytes: 1 << 20,
             concurrency: 8,
             delay: Duration::ZERO,
@@ -116,11 +110,7 @@ fn simulation(web: Web, seeds: &[&str], setup: Setup) -> Simulation {
         random_wait: false,
         address_delay: Duration::ZERO,
         max_crawl_delay: config.max_crawl_delay,
-        per_host: if setup.delay.is_zero() {
-            setup.concurrency
-        } else {
-            1
-        },
+        per_host: if setup.delay.is_zero() { setup.concurrency } else { 1 },
         host_failures: 5,
         max_pages_per_host: config.max_pages_per_host,
         seed: 1,
@@ -201,22 +191,14 @@ impl Simulation {
         let outcome = match job {
             Job::Robots { origin, name } => {
                 let turn = self.turn(&format!("{name}/robots.txt"));
-                let answers = self
-                    .web
-                    .robots
-                    .get(&*name)
-                    .cloned()
-                    .unwrap_or_else(|| vec![Ok("")]);
+                let answers = self.web.robots.get(&*name).cloned().unwrap_or_else(|| vec![Ok("")]);
                 let answer = match answers[turn.min(answers.len() - 1)] {
                     Ok(text) => {
                         RobotsAnswer::Rules(Arc::new(RobotsRules::parse(text.as_bytes(), "dragline")))
                     }
                     Err(kind) => RobotsAnswer::Failed {
                         retry_after: None,
-                        error: PageError {
-                            kind,
-                            detail: String::new(),
-                        },
+                        error: PageError { kind, detail: String::new() },
                     },
                 };
                 self.note(&format!("{name}/robots.txt"), ends);
@@ -241,23 +223,13 @@ impl Simulation {
 
     fn note(&mut self, url: &str, to: Moment) {
         let host = crate::url::host_of(url).to_owned();
-        self.log.push(Request {
-            url: url.to_owned(),
-            host,
-            from: self.now,
-            to,
-        });
+        self.log.push(Request { url: url.to_owned(), host, from: self.now, to });
     }
 
     fn answer(&mut self, outcome: &mut PageOutcome) {
         let url = outcome.record.url.clone();
         let turn = self.turn(&url);
-        let answers = self
-            .web
-            .pages
-            .get(&url)
-            .cloned()
-            .unwrap_or_else(|| vec![Answer::Status(404)]);
+        let answers = self.web.pages.get(&url).cloned().unwrap_or_else(|| vec![Answer::Status(404)]);
         outcome.scope_generation = self.scope.read().expect("not poisoned").generation();
         let depth = outcome.job.attempt.candidate.depth;
         match answers[turn.min(answers.len() - 1)].clone() {
@@ -282,10 +254,7 @@ impl Simulation {
                 outcome.verdict = Verdict::SlowDown;
             }
             Answer::Fails(kind) => {
-                outcome.record.error = Some(PageError {
-                    kind,
-                    detail: String::new(),
-                });
+                outcome.record.error = Some(PageError { kind, detail: String::new() });
                 outcome.verdict = super::worker::verdict_of(kind);
             }
         }
@@ -294,11 +263,7 @@ impl Simulation {
     /// Runs to the end, holding the laws after every step.
     fn run(&mut self) -> EndReason {
         for _ in 0..1_000_000 {
-            assert!(
-                self.core.adds_up(),
-                "the counts do not add up: {:?}",
-                self.core.counters()
-            );
+            assert!(self.core.adds_up(), "the counts do not add up: {:?}", self.core.counters());
             let wake = if self.flying.len() < self.concurrency {
                 match self.core.next(self.now).expect("in memory") {
                     Next::Ready(job) => {
@@ -339,14 +304,8 @@ impl Simulation {
     }
 
     fn recorded(&self) -> Vec<String> {
-        let mut urls: Vec<String> = self
-            .records
-            .0
-            .lock()
-            .expect("not poisoned")
-            .iter()
-            .map(|record| record.url.clone())
-            .collect();
+        let mut urls: Vec<String> =
+            self.records.0.lock().expect("not poisoned").iter().map(|record| record.url.clone()).collect();
         urls.sort();
         urls
     }
@@ -366,24 +325,16 @@ fn with(change: impl FnOnce(&mut Options)) -> Setup {
 #[test]
 fn every_reachable_page_is_asked_once_after_its_robots_txt() {
     let mut web = Web::default();
-    web.page(
-        "http://a.test/",
-        &["http://a.test/1", "http://a.test/2", "http://b.test/"],
-    )
-    .page("http://a.test/1", &["http://a.test/", "http://a.test/2"])
-    .page("http://a.test/2", &["http://a.test/1#part", "http://a.test/1"])
-    .page("http://b.test/", &["http://a.test/"]);
+    web.page("http://a.test/", &["http://a.test/1", "http://a.test/2", "http://b.test/"])
+        .page("http://a.test/1", &["http://a.test/", "http://a.test/2"])
+        .page("http://a.test/2", &["http://a.test/1#part", "http://a.test/1"])
+        .page("http://b.test/", &["http://a.test/"]);
     let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
     assert_eq!(simulation.run(), EndReason::Done);
     assert!(simulation.requests().values().all(|times| *times == 1));
     assert_eq!(
         simulation.recorded(),
-        [
-            "http://a.test/",
-            "http://a.test/1",
-            "http://a.test/2",
-            "http://b.test/"
-        ]
+        ["http://a.test/", "http://a.test/1", "http://a.test/2", "http://b.test/"]
     );
     assert_eq!(simulation.log[0].url, "http://a.test/robots.txt");
 }
@@ -391,35 +342,20 @@ fn every_reachable_page_is_asked_once_after_its_robots_txt() {
 #[test]
 fn what_robots_txt_denies_is_skipped_and_counted() {
     let mut web = Web::default();
-    web.page(
-        "http://a.test/",
-        &["http://a.test/private/x", "http://a.test/open"],
-    )
-    .page("http://a.test/open", &[])
-    .robots
-    .insert(
-        "http://a.test".into(),
-        vec![Ok("User-agent: *\nDisallow: /private/\n")],
-    );
+    web.page("http://a.test/", &["http://a.test/private/x", "http://a.test/open"])
+        .page("http://a.test/open", &[])
+        .robots
+        .insert("http://a.test".into(), vec![Ok("User-agent: *\nDisallow: /private/\n")]);
     let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
     simulation.run();
     assert_eq!(simulation.recorded(), ["http://a.test/", "http://a.test/open"]);
-    assert_eq!(
-        simulation
-            .core
-            .counters()
-            .skipped_after_queue
-            .of(SkipReason::RobotsDenied),
-        1
-    );
+    assert_eq!(simulation.core.counters().skipped_after_queue.of(SkipReason::RobotsDenied), 1);
 }
 
 #[test]
 fn a_robots_txt_that_cannot_be_reached_is_tried_thrice_and_closes_the_origin() {
     let mut web = Web::default();
-    web.page("http://a.test/", &[])
-        .robots
-        .insert("http://a.test".into(), vec![Err(ErrorKind::Timeout)]);
+    web.page("http://a.test/", &[]).robots.insert("http://a.test".into(), vec![Err(ErrorKind::Timeout)]);
     let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
     assert_eq!(simulation.run(), EndReason::Done);
     assert_eq!(simulation.requests().get("http://a.test/robots.txt"), Some(&3));
@@ -430,10 +366,9 @@ fn a_robots_txt_that_cannot_be_reached_is_tried_thrice_and_closes_the_origin() {
 #[test]
 fn a_robots_txt_that_comes_late_opens_the_origin() {
     let mut web = Web::default();
-    web.page("http://a.test/", &[]).robots.insert(
-        "http://a.test".into(),
-        vec![Err(ErrorKind::Timeout), Err(ErrorKind::Timeout), Ok("")],
-    );
+    web.page("http://a.test/", &[])
+        .robots
+        .insert("http://a.test".into(), vec![Err(ErrorKind::Timeout), Err(ErrorKind::Timeout), Ok("")]);
     let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
     simulation.run();
     assert_eq!(simulation.recorded(), ["http://a.test/"]);
@@ -449,11 +384,8 @@ fn a_dead_host_is_given_up_and_what_was_never_asked_is_a_skip() {
     }
     let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
     assert_eq!(simulation.run(), EndReason::Done);
-    let asked = simulation
-        .requests()
-        .keys()
-        .filter(|url| url.starts_with("http://dead.test/"))
-        .count() as u64;
+    let asked =
+        simulation.requests().keys().filter(|url| url.starts_with("http://dead.test/")).count() as u64;
     let asked = asked - 1; // robots.txt
     let skipped = simulation.skipped(SkipReason::HostUnreachable);
     assert_eq!(asked + skipped, 50);
@@ -467,11 +399,7 @@ fn a_failed_page_is_tried_again_and_recorded_once() {
     web.page("http://a.test/", &["http://a.test/flaky", "http://a.test/broken"])
         .answers(
             "http://a.test/flaky",
-            vec![
-                Answer::Fails(ErrorKind::Timeout),
-                Answer::Status(500),
-                Answer::Links(vec![]),
-            ],
+            vec![Answer::Fails(ErrorKind::Timeout), Answer::Status(500), Answer::Links(vec![])],
         )
         .answers("http://a.test/broken", vec![Answer::Fails(ErrorKind::Timeout)]);
     let mut simulation = simulation(web, &["http://a.test/"], with(|o| o.retries = Some(2)));
@@ -479,10 +407,7 @@ fn a_failed_page_is_tried_again_and_recorded_once() {
     assert_eq!(simulation.requests()["http://a.test/flaky"], 3);
     assert_eq!(simulation.requests()["http://a.test/broken"], 3);
     assert_eq!(simulation.recorded().len(), 3);
-    assert_eq!(
-        (simulation.core.counters().ok, simulation.core.counters().failed),
-        (2, 1)
-    );
+    assert_eq!((simulation.core.counters().ok, simulation.core.counters().failed), (2, 1));
 }
 
 #[test]
@@ -491,37 +416,19 @@ fn a_host_that_asks_to_slow_down_rests_as_a_whole() {
     let many: Vec<String> = (0..20).map(|n| format!("http://a.test/{n}")).collect();
     let mut first = many.clone();
     first.push("http://b.test/".to_owned());
-    web.answers("http://a.test/", vec![Answer::Links(first)])
-        .page("http://b.test/", &[]);
+    web.answers("http://a.test/", vec![Answer::Links(first)]).page("http://b.test/", &[]);
     for url in &many {
         web.page(url, &[]);
     }
     let wait = Duration::from_secs(7);
-    web.answers(
-        "http://a.test/0",
-        vec![Answer::SlowDown(Some(wait)), Answer::Links(vec![])],
-    );
-    let setup = Setup {
-        delay: Duration::from_millis(10),
-        ..Setup::default()
-    };
+    web.answers("http://a.test/0", vec![Answer::SlowDown(Some(wait)), Answer::Links(vec![])]);
+    let setup = Setup { delay: Duration::from_millis(10), ..Setup::default() };
     let mut simulation = simulation(web, &["http://a.test/"], setup);
     simulation.run();
-    let slowed = simulation
-        .log
-        .iter()
-        .position(|request| request.url == "http://a.test/0")
-        .expect("asked");
+    let slowed = simulation.log.iter().position(|request| request.url == "http://a.test/0").expect("asked");
     let until = simulation.log[slowed].to.after(wait);
-    for request in simulation.log[slowed + 1..]
-        .iter()
-        .filter(|request| request.host == "a.test")
-    {
-        assert!(
-            request.from >= until,
-            "{} was asked during the pause",
-            request.url
-        );
+    for request in simulation.log[slowed + 1..].iter().filter(|request| request.host == "a.test") {
+        assert!(request.from >= until, "{} was asked during the pause", request.url);
     }
     assert_eq!(simulation.recorded().len(), 22);
 }
@@ -529,14 +436,8 @@ fn a_host_that_asks_to_slow_down_rests_as_a_whole() {
 #[test]
 fn a_redirect_is_a_link_and_a_loop_of_redirects_ends() {
     let mut web = Web::default();
-    web.answers(
-        "http://a.test/a",
-        vec![Answer::Redirect("http://a.test/b".into())],
-    )
-    .answers(
-        "http://a.test/b",
-        vec![Answer::Redirect("http://a.test/a".into())],
-    );
+    web.answers("http://a.test/a", vec![Answer::Redirect("http://a.test/b".into())])
+        .answers("http://a.test/b", vec![Answer::Redirect("http://a.test/a".into())]);
     let mut simulation = simulation(web, &["http://a.test/a"], Setup::default());
     simulation.run();
     assert_eq!(simulation.recorded(), ["http://a.test/a", "http://a.test/b"]);
@@ -546,22 +447,12 @@ fn a_redirect_is_a_link_and_a_loop_of_redirects_ends() {
 #[test]
 fn a_seed_that_redirects_moves_its_scope_along() {
     let mut web = Web::default();
-    web.answers(
-        "http://a.test/",
-        vec![Answer::Redirect("http://www.a.test/".into())],
-    )
-    .page("http://www.a.test/", &["http://www.a.test/1", "http://c.test/"])
-    .page("http://www.a.test/1", &[]);
-    let mut simulation = simulation(
-        web,
-        &["http://a.test/"],
-        with(|o| o.scope = Some(ScopeKind::Host)),
-    );
+    web.answers("http://a.test/", vec![Answer::Redirect("http://www.a.test/".into())])
+        .page("http://www.a.test/", &["http://www.a.test/1", "http://c.test/"])
+        .page("http://www.a.test/1", &[]);
+    let mut simulation = simulation(web, &["http://a.test/"], with(|o| o.scope = Some(ScopeKind::Host)));
     simulation.run();
-    assert_eq!(
-        simulation.recorded(),
-        ["http://a.test/", "http://www.a.test/", "http://www.a.test/1"]
-    );
+    assert_eq!(simulation.recorded(), ["http://a.test/", "http://www.a.test/", "http://www.a.test/1"]);
     assert_eq!(simulation.skipped(SkipReason::OutOfScope), 1);
     assert_eq!(simulation.core.counters().scope_moves, 1);
 }
@@ -575,11 +466,8 @@ fn the_page_limit_is_never_exceeded_and_what_is_left_stays_queued() {
         web.page(url, &[]);
     }
     web.latency = Duration::from_millis(5);
-    let mut simulation = simulation(
-        web,
-        &["http://a.test/"],
-        with(|o| o.max_pages = Some(crate::config::Count(10))),
-    );
+    let mut simulation =
+        simulation(web, &["http://a.test/"], with(|o| o.max_pages = Some(crate::config::Count(10))));
     assert_eq!(simulation.run(), EndReason::PageLimit);
     assert_eq!(simulation.recorded().len(), 10);
     assert_eq!(simulation.core.queued() + simulation.core.doubts_pending(), 91);
@@ -588,18 +476,14 @@ fn the_page_limit_is_never_exceeded_and_what_is_left_stays_queued() {
 #[test]
 fn the_limit_of_a_host_is_kept_and_the_others_go_on() {
     let mut web = Web::default();
-    let many: Vec<String> = (0..30)
-        .flat_map(|n| [format!("http://a.test/{n}"), format!("http://b.test/{n}")])
-        .collect();
+    let many: Vec<String> =
+        (0..30).flat_map(|n| [format!("http://a.test/{n}"), format!("http://b.test/{n}")]).collect();
     web.answers("http://a.test/", vec![Answer::Links(many.clone())]);
     for url in &many {
         web.page(url, &[]);
     }
-    let mut simulation = simulation(
-        web,
-        &["http://a.test/"],
-        with(|o| o.max_pages_per_host = Some(crate::config::Count(5))),
-    );
+    let mut simulation =
+        simulation(web, &["http://a.test/"], with(|o| o.max_pages_per_host = Some(crate::config::Count(5))));
     assert_eq!(simulation.run(), EndReason::Done);
     assert_eq!(simulation.recorded().len(), 10);
     assert_eq!(simulation.skipped(SkipReason::HostLimit), 51);
@@ -615,22 +499,11 @@ fn a_slow_host_does_not_hold_up_the_others() {
     for url in &first {
         web.page(url, &[]);
     }
-    web.robots.insert(
-        "http://slow.test".into(),
-        vec![Ok("User-agent: *\nCrawl-delay: 10\n")],
-    );
+    web.robots.insert("http://slow.test".into(), vec![Ok("User-agent: *\nCrawl-delay: 10\n")]);
     let mut simulation = simulation(web, &["http://slow.test/"], Setup::default());
     simulation.run();
-    let last = simulation
-        .log
-        .iter()
-        .filter(|request| request.host != "slow.test")
-        .map(|request| request.to);
-    let slow = simulation
-        .log
-        .iter()
-        .filter(|request| request.host == "slow.test")
-        .map(|request| request.to);
+    let last = simulation.log.iter().filter(|request| request.host != "slow.test").map(|request| request.to);
+    let slow = simulation.log.iter().filter(|request| request.host == "slow.test").map(|request| request.to);
     assert!(last.max().expect("asked") < Moment::START.after(Duration::from_secs(30)));
     assert!(slow.max().expect("asked") >= Moment::START.after(Duration::from_secs(2000)));
 }
@@ -638,12 +511,7 @@ fn a_slow_host_does_not_hold_up_the_others() {
 /// A random web of up to `n` pages on a few hosts.
 fn webs() -> impl Strategy<Value = (Vec<Vec<usize>>, u64, Dedup, bool)> {
     let links = prop::collection::vec(prop::collection::vec(0_usize..60, 0..12), 2..60);
-    (
-        links,
-        0_u64..40,
-        prop::sample::select(vec![Dedup::TwoStage, Dedup::Exact]),
-        any::<bool>(),
-    )
+    (links, 0_u64..40, prop::sample::select(vec![Dedup::TwoStage, Dedup::Exact]), any::<bool>())
 }
 
 fn address(page: usize) -> String {

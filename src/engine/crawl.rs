@@ -170,14 +170,8 @@ impl CrawlBuilder {
         let visited = super::reporter::visited(&config, &plan)?;
         let schedule = schedule(&config, self.seed.unwrap_or(1));
         let frontier = Box::new(MemoryFrontier::new());
-        let mut core = Core::new(
-            core_settings(&config, &plan),
-            frontier,
-            visited,
-            schedule,
-            scope.clone(),
-            self.sinks,
-        );
+        let mut core =
+            Core::new(core_settings(&config, &plan), frontier, visited, schedule, scope.clone(), self.sinks);
         let hosts = queue_seeds(&mut core, self.seeds, &canonicalizer, &secret, &scope)?;
         let fetcher = Fetcher::new(&config, hosts)?;
         let directory = match self.output {
@@ -196,27 +190,10 @@ impl CrawlBuilder {
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
         let limits = ExtractLimits::default();
         let scratch = std::sync::Mutex::default();
-        let shared = Shared {
-            config,
-            fetcher,
-            canonicalizer,
-            secret,
-            scope,
-            keep_bodies,
-            limits,
-            scratch,
-        };
+        let shared = Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits, scratch };
         let (stop, stopped) = StopHandle::new();
         let shared = Arc::new(shared);
-        Ok(Crawl {
-            core,
-            shared,
-            plan,
-            directory,
-            stop,
-            stopped,
-            signals: self.signals,
-        })
+        Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })
     }
 }
 
@@ -246,9 +223,7 @@ fn core_settings(config: &Config, plan: &Plan) -> CoreSettings {
         max_retry_after: config.max_retry_after,
         obey_robots: config.robots == RobotsPolicy::Obey,
         log_skipped: config.log_skipped,
-        doubts: usize::try_from(plan.doubts / DOUBT_BYTES)
-            .unwrap_or(usize::MAX)
-            .max(1),
+        doubts: usize::try_from(plan.doubts / DOUBT_BYTES).unwrap_or(usize::MAX).max(1),
     }
 }
 
@@ -271,17 +246,9 @@ fn queue_seeds(
             continue;
         };
         any = true;
-        scope
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .add_seed(&target.requested);
+        scope.write().unwrap_or_else(PoisonError::into_inner).add_seed(&target.requested);
         hosts.extend(SeedHost::of(&target.requested));
-        push_seed(
-            &mut batch,
-            &target.requested,
-            target.origin_length(),
-            secret.key(&target.canonical),
-        );
+        push_seed(&mut batch, &target.requested, target.origin_length(), secret.key(&target.canonical));
         if batch.links.len() >= SEEDS_AT_A_TIME {
             core.add_seeds(&std::mem::take(&mut batch))?;
         }
@@ -299,14 +266,7 @@ fn push_seed(batch: &mut LinkBatch, url: &str, origin_length: usize, key: u64) {
     let length = u32::try_from(url.len()).unwrap_or(u32::MAX);
     let origin_length = u16::try_from(origin_length).unwrap_or(u16::MAX);
     batch.text.push_str(url);
-    batch.links.push(Link {
-        start,
-        length,
-        origin_length,
-        key,
-        via: Via::Seed,
-        skip: None,
-    });
+    batch.links.push(Link { start, length, origin_length, key, via: Via::Seed, skip: None });
 }
 
 /// A crawl, ready to run.
@@ -353,10 +313,7 @@ impl Crawl {
     /// What the user should know of how this crawl will be done: that an address guard behind a
     /// proxy sees literals only, or that certificates are not verified.
     pub fn note(&self) -> Option<&str> {
-        self.shared
-            .fetcher
-            .guard_note()
-            .or_else(|| self.shared.fetcher.tls_note())
+        self.shared.fetcher.guard_note().or_else(|| self.shared.fetcher.tls_note())
     }
 
     /// Asks this crawl to stop, from wherever.
@@ -380,10 +337,7 @@ impl Crawl {
             Err(error) => (EndReason::WriteFailed, Some(error)),
         };
         let summary = self.reporter(started).summary(&mut self.core, reason);
-        debug_assert!(
-            failure.is_some() || self.core.adds_up(),
-            "the counts do not add up"
-        );
+        debug_assert!(failure.is_some() || self.core.adds_up(), "the counts do not add up");
         let written = match (&self.directory, failure) {
             (_, Some(error)) => Err(error),
             (Some(directory), None) => directory.summary(&summary).map_err(CoreError::from),
@@ -391,10 +345,7 @@ impl Crawl {
         };
         match written {
             Ok(()) => Ok(summary),
-            Err(source) => Err(CrawlError {
-                summary: Box::new(summary),
-                source,
-            }),
+            Err(source) => Err(CrawlError { summary: Box::new(summary), source }),
         }
     }
 

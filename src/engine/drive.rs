@@ -111,9 +111,7 @@ impl Drive<'_> {
         let urgency = *self.stop.borrow_and_update();
         if urgency == Urgency::Finish {
             self.core.stop(EndReason::Signal);
-            self.observer.event(&Event::Stopping {
-                in_flight: self.core.in_flight(),
-            });
+            self.observer.event(&Event::Stopping { in_flight: self.core.in_flight() });
         }
         urgency == Urgency::SaveNow
     }

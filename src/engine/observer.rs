@@ -85,10 +85,7 @@ impl fmt::Display for Event {
                 "{origin} asks for a Crawl-delay of {wanted} s; --max-crawl-delay is shorter and holds"
             ),
             Event::ScopeMoved { from, to } => {
-                write!(
-                    out,
-                    "the seed {from} redirects to {to}, and the scope moves along"
-                )
+                write!(out, "the seed {from} redirects to {to}, and the scope moves along")
             }
             Event::FilterHealth { verdict, advice } => {
                 write!(out, "the filter is {}: {advice}", verdict.name())

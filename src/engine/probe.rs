@@ -54,25 +54,11 @@ impl OwnerProbe {
             doubts: 4096,
         };
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
-        scope
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .add_seed("http://seed.test/");
+        scope.write().unwrap_or_else(PoisonError::into_inner).add_seed("http://seed.test/");
         let schedule = Schedule::new(politeness, false);
-        let core = Core::new(
-            settings,
-            Box::new(MemoryFrontier::new()),
-            visited,
-            schedule,
-            scope,
-            Vec::new(),
-        );
-        let mut probe = Self {
-            core,
-            secret: KeySecret::from_seed(1),
-            flying: Vec::new(),
-            now: Moment::START,
-        };
+        let core = Core::new(settings, Box::new(MemoryFrontier::new()), visited, schedule, scope, Vec::new());
+        let mut probe =
+            Self { core, secret: KeySecret::from_seed(1), flying: Vec::new(), now: Moment::START };
         let seeds = probe.batch(["http://seed.test/"].into_iter(), Via::Seed);
         probe.core.add_seeds(&seeds)?;
         Ok(probe)

@@ -21,12 +21,7 @@ pub(crate) struct Reporter {
 
 impl Reporter {
     pub(crate) fn new(config: Arc<Config>, plan: Plan, started: Instant) -> Self {
-        Self {
-            config,
-            plan,
-            started,
-            next_line: Moment::START,
-        }
+        Self { config, plan, started, next_line: Moment::START }
     }
 
     /// To be called several times a second.
@@ -39,10 +34,7 @@ impl Reporter {
     ) -> Result<(), CoreError> {
         core.visited().refresh_health();
         if let Some(crossing) = core.visited().crossing() {
-            observer.event(&Event::FilterHealth {
-                verdict: crossing.verdict,
-                advice: crossing.advice,
-            });
+            observer.event(&Event::FilterHealth { verdict: crossing.verdict, advice: crossing.advice });
         }
         let snapshot = self.snapshot(core);
         observer.snapshot(&snapshot);
@@ -86,10 +78,7 @@ impl Reporter {
                 peak_rss_bytes: peak_resident_bytes(),
                 plan: None,
             },
-            bytes: Bytes {
-                wire: counters.wire_bytes,
-                decoded: counters.decoded_bytes,
-            },
+            bytes: Bytes { wire: counters.wire_bytes, decoded: counters.decoded_bytes },
             elapsed: self.started.elapsed(),
         }
     }

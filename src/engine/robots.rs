@@ -31,10 +31,7 @@ pub(super) async fn fetch(
             Ok(Step::Answer(answer)) => return answer,
             Ok(Step::Redirect(to)) => url = to,
             Err(error) => {
-                return RobotsAnswer::Failed {
-                    retry_after: None,
-                    error: page_error(error),
-                };
+                return RobotsAnswer::Failed { retry_after: None, error: page_error(error) };
             }
         }
     }
@@ -77,10 +74,7 @@ async fn request(
         },
         429 | 500.. => Ok(Step::Answer(RobotsAnswer::Failed {
             retry_after: retry_after(&response),
-            error: PageError {
-                kind: ErrorKind::Other,
-                detail: format!("robots.txt answered {status}"),
-            },
+            error: PageError { kind: ErrorKind::Other, detail: format!("robots.txt answered {status}") },
         })),
         _ => rules(RobotsRules::allow_all()),
     }
@@ -116,15 +110,12 @@ pub fn robots_verdict(options: &Options, url: &str) -> Result<Verdict, RobotsErr
     let target = canonicalizer.parse(url)?;
     let seeds: Vec<SeedHost> = SeedHost::of(&target.requested).into_iter().collect();
     let fetcher = Fetcher::new(&config, seeds).map_err(SetupError::from)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(SetupError::Runtime)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(SetupError::Runtime)?;
     match runtime.block_on(fetch(&fetcher, &canonicalizer, &config, target.origin())) {
         RobotsAnswer::Rules(rules) => Ok(rules.verdict(&target.requested[target.origin_length()..])),
-        RobotsAnswer::Failed { error, .. } => Err(RobotsError::Unreachable {
-            origin: target.origin().to_owned(),
-            detail: error.detail,
-        }),
+        RobotsAnswer::Failed { error, .. } => {
+            Err(RobotsError::Unreachable { origin: target.origin().to_owned(), detail: error.detail })
+        }
     }
 }

@@ -58,10 +58,7 @@ impl Shared {
     fn give_back(&self, scratch: Scratch) {
         // What an extraordinary page needed is not kept for the ordinary ones.
         if scratch.seen.capacity() <= MOST_KEPT {
-            self.scratch
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(scratch);
+            self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         }
     }
 }
@@ -74,10 +71,7 @@ const MOST_KEPT: usize = 2048;
 pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Outcome>) {
     match job {
         Job::Page(job) => {
-            let mut delivery = Delivery {
-                outcome: Some(Box::new(new_outcome(*job))),
-                sender,
-            };
+            let mut delivery = Delivery { outcome: Some(Box::new(new_outcome(*job))), sender };
             if let Some(outcome) = &mut delivery.outcome {
                 page(&shared, outcome).await;
             }
@@ -112,10 +106,7 @@ impl Drop for Delivery {
         if std::thread::panicking() {
             outcome.verdict = Verdict::Final;
             let detail = "the crawler failed on this page; please report it".to_owned();
-            outcome.record.error = Some(PageError {
-                kind: ErrorKind::Other,
-                detail,
-            });
+            outcome.record.error = Some(PageError { kind: ErrorKind::Other, detail });
         }
         outcome.line.clear();
         if encode_line(&outcome.record, &mut outcome.line).is_err() {
@@ -126,24 +117,19 @@ impl Drop for Delivery {
 }
 
 async fn address(shared: &Shared, origin: &str) -> Result<IpAddr, PageError> {
-    let url = ::url::Url::parse(origin).map_err(|error| PageError {
-        kind: ErrorKind::Other,
-        detail: error.to_string(),
-    })?;
+    let url = ::url::Url::parse(origin)
+        .map_err(|error| PageError { kind: ErrorKind::Other, detail: error.to_string() })?;
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or(80);
     let addresses = shared.fetcher.resolve(host, port).await.map_err(page_error)?;
-    addresses.first().copied().ok_or_else(|| PageError {
-        kind: ErrorKind::Dns,
-        detail: "no address".to_owned(),
-    })
+    addresses
+        .first()
+        .copied()
+        .ok_or_else(|| PageError { kind: ErrorKind::Dns, detail: "no address".to_owned() })
 }
 
 pub(super) fn page_error(error: FetchError) -> PageError {
-    PageError {
-        kind: error.kind,
-        detail: error.detail,
-    }
+    PageError { kind: error.kind, detail: error.detail }
 }
 
 /// What `Retry-After` asks for (RFC 9110 section 10.2.3: seconds or a date).
@@ -329,18 +315,13 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     let target = match redirect_target(&shared.canonicalizer, &candidate.url, response) {
         Some(Ok(target)) => target,
         Some(Err(reject)) => {
-            outcome.record.error = Some(PageError {
-                kind: ErrorKind::BadRedirect,
-                detail: reject.to_string(),
-            });
+            outcome.record.error =
+                Some(PageError { kind: ErrorKind::BadRedirect, detail: reject.to_string() });
             return;
         }
         None => {
             let detail = "redirect without a location".to_owned();
-            outcome.record.error = Some(PageError {
-                kind: ErrorKind::BadRedirect,
-                detail,
-            });
+            outcome.record.error = Some(PageError { kind: ErrorKind::BadRedirect, detail });
             return;
         }
     };
@@ -349,10 +330,7 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     let too_many = candidate.hops >= shared.config.max_redirects;
     if too_many {
         let detail = format!("more than {} redirects in a row", shared.config.max_redirects);
-        outcome.record.error = Some(PageError {
-            kind: ErrorKind::TooManyRedirects,
-            detail,
-        });
+        outcome.record.error = Some(PageError { kind: ErrorKind::TooManyRedirects, detail });
     }
     let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
     outcome.scope_generation = scope.generation();
@@ -360,39 +338,20 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     if key == candidate.key && wanted.is_ok() {
         if target.requested == *candidate.url && !response.set_new_cookie() {
             let detail = "redirects to itself".to_owned();
-            outcome.record.error = Some(PageError {
-                kind: ErrorKind::RedirectLoop,
-                detail,
-            });
+            outcome.record.error = Some(PageError { kind: ErrorKind::RedirectLoop, detail });
         } else if !too_many {
             let origin_length = target.parts.origin_length;
-            outcome.verdict = Verdict::SamePage {
-                url: target.requested.into(),
-                origin_length,
-            };
+            outcome.verdict = Verdict::SamePage { url: target.requested.into(), origin_length };
         }
         return;
     }
-    let skip = if too_many {
-        Some(SkipReason::TooManyRedirects)
-    } else {
-        wanted.err()
-    };
-    push_link(
-        &mut outcome.links,
-        &target.requested,
-        target.parts.origin_length,
-        key,
-        Via::Redirect,
-        skip,
-    );
+    let skip = if too_many { Some(SkipReason::TooManyRedirects) } else { wanted.err() };
+    push_link(&mut outcome.links, &target.requested, target.parts.origin_length, key, Via::Redirect, skip);
 }
 
 fn canonical_of(shared: &Shared, url: &str) -> Option<String> {
     let mut canonical = String::new();
-    shared
-        .canonicalizer
-        .canonicalize(url, &Parts::of(url), &mut canonical);
+    shared.canonicalizer.canonicalize(url, &Parts::of(url), &mut canonical);
     (canonical != url).then_some(canonical)
 }
 
@@ -426,14 +385,7 @@ fn take_links(shared: &Shared, outcome: &mut PageOutcome, page: &Extracted, scra
     let too_deep = shared.config.depth.is_some_and(|depth| candidate.depth >= depth);
     outcome.scope_generation = scope.generation();
     let batch = &mut outcome.links;
-    Gather {
-        shared,
-        scope: &scope,
-        too_deep,
-        batch,
-        scratch,
-    }
-    .all(&resolver, page);
+    Gather { shared, scope: &scope, too_deep, batch, scratch }.all(&resolver, page);
 }
 
 /// Makes the batch of links of one page.
@@ -475,9 +427,7 @@ impl std::hash::Hasher for KeyHash {
 impl Gather<'_> {
     fn all(mut self, resolver: &Resolver<'_>, page: &Extracted) {
         self.scratch.seen.clear();
-        self.batch
-            .text
-            .reserve(page.text.len() + page.references.len() * 32);
+        self.batch.text.reserve(page.text.len() + page.references.len() * 32);
         self.batch.links.reserve(page.references.len());
         self.batch.dropped = page.links_dropped;
         self.batch.repeats = page.repeated_references;
@@ -488,12 +438,7 @@ impl Gather<'_> {
     }
 
     fn one(&mut self, resolver: &Resolver<'_>, href: &str, via: Via, nofollow: bool) {
-        let Scratch {
-            requested,
-            canonical,
-            seen,
-            ..
-        } = &mut *self.scratch;
+        let Scratch { requested, canonical, seen, .. } = &mut *self.scratch;
         let parts = match resolver.resolve(href, requested, canonical) {
             Ok(parts) => parts,
             Err(reject) => {
@@ -531,12 +476,5 @@ fn push_link(
     let start = u32::try_from(batch.text.len()).unwrap_or(u32::MAX);
     let length = u32::try_from(url.len()).unwrap_or(u32::MAX);
     batch.text.push_str(url);
-    batch.links.push(Link {
-        start,
-        length,
-        origin_length,
-        key,
-        via,
-        skip,
-    });
+    batch.links.push(Link { start, length, origin_length, key, via, skip });
 }

@@ -66,17 +66,10 @@ fn reference(behind: &[u8], place: Place, out: &mut String) -> usize {
 
 /// The digits behind `&#`, with or without an `x` in front, with or without a `;` behind.
 fn numeric(behind: &[u8], out: &mut String) -> Option<usize> {
-    let (prefix, radix) = if matches!(behind.first(), Some(b'x' | b'X')) {
-        (1, 16)
-    } else {
-        (0, 10)
-    };
+    let (prefix, radix) = if matches!(behind.first(), Some(b'x' | b'X')) { (1, 16) } else { (0, 10) };
     let mut code: u32 = 0;
     let mut taken = prefix;
-    while let Some(digit) = behind
-        .get(taken)
-        .and_then(|&byte| char::from(byte).to_digit(radix))
-    {
+    while let Some(digit) = behind.get(taken).and_then(|&byte| char::from(byte).to_digit(radix)) {
         code = code.saturating_mul(radix).saturating_add(digit);
         taken += 1;
     }
@@ -89,9 +82,8 @@ fn numeric(behind: &[u8], out: &mut String) -> Option<usize> {
 
 /// NUL, surrogates and what is out of range are replaced; C1 controls mean windows-1252.
 fn character(code: u32) -> char {
-    let replaced = code
-        .checked_sub(0x80)
-        .and_then(|index| C1_REPLACEMENTS.get(index as usize).copied().flatten());
+    let replaced =
+        code.checked_sub(0x80).and_then(|index| C1_REPLACEMENTS.get(index as usize).copied().flatten());
     match (replaced, code) {
         (Some(replaced), _) => replaced,
         (None, 0) => char::REPLACEMENT_CHARACTER,
@@ -107,22 +99,14 @@ fn named(behind: &[u8], place: Place, out: &mut String) -> Option<usize> {
     if place == Place::Attribute && bare && (next == b'=' || next.is_ascii_alphanumeric()) {
         return None;
     }
-    out.extend(
-        [first, second]
-            .into_iter()
-            .filter(|&code| code != 0)
-            .filter_map(char::from_u32),
-    );
+    out.extend([first, second].into_iter().filter(|&code| code != 0).filter_map(char::from_u32));
     Some(length)
 }
 
 /// The table holds every beginning of a name as well, with no character behind it.
 fn longest_name(behind: &[u8]) -> Option<(usize, (u32, u32))> {
     let window = &behind[..behind.len().min(LONGEST_NAME)];
-    let letters = window
-        .iter()
-        .position(|byte| !byte.is_ascii_alphanumeric())
-        .unwrap_or(window.len());
+    let letters = window.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(window.len());
     let end = letters + usize::from(window.get(letters) == Some(&b';'));
     let name = std::str::from_utf8(&window[..end]).ok()?;
     let mut longest = None;

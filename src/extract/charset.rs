@@ -40,19 +40,14 @@ pub(super) fn of_meta(
         return of_meta_label(label);
     }
     let is_pragma = http_equiv?.eq_ignore_ascii_case(b"content-type");
-    content
-        .filter(|_| is_pragma)
-        .and_then(label_in_content)
-        .and_then(of_meta_label)
+    content.filter(|_| is_pragma).and_then(label_in_content).and_then(of_meta_label)
 }
 
 /// The label behind `charset=` in a `content` attribute.
 fn label_in_content(content: &[u8]) -> Option<&[u8]> {
     let mut rest = content;
     loop {
-        let at = rest
-            .windows(7)
-            .position(|window| window.eq_ignore_ascii_case(b"charset"))?;
+        let at = rest.windows(7).position(|window| window.eq_ignore_ascii_case(b"charset"))?;
         rest = rest[at + 7..].trim_ascii_start();
         if let Some(value) = rest.strip_prefix(b"=") {
             return value_of_label(value.trim_ascii_start());
@@ -66,9 +61,7 @@ fn value_of_label(value: &[u8]) -> Option<&[u8]> {
         let quoted = &value[1..];
         return memchr(quote, quoted).map(|end| &quoted[..end]);
     }
-    let end = value
-        .iter()
-        .position(|&byte| byte == b';' || byte.is_ascii_whitespace());
+    let end = value.iter().position(|&byte| byte == b';' || byte.is_ascii_whitespace());
     Some(&value[..end.unwrap_or(value.len())])
 }
 
@@ -126,8 +119,7 @@ impl<'a> Scanner<'a> {
                 }
             } else if is_tag(rest) {
                 self.advance(|rest| {
-                    rest.iter()
-                        .position(|&byte| byte == b'>' || byte.is_ascii_whitespace())
+                    rest.iter().position(|&byte| byte == b'>' || byte.is_ascii_whitespace())
                 })?;
                 while self.attribute()?.is_some() {}
             } else if matches!(rest.get(1), Some(b'!' | b'/' | b'?')) {
@@ -161,10 +153,7 @@ impl<'a> Scanner<'a> {
         let mut found: [Option<&[u8]>; 3] = [None; 3];
         while let Some((name, value)) = self.attribute()? {
             let names = ["charset", "http-equiv", "content"];
-            if let Some(place) = names
-                .iter()
-                .position(|one| name.eq_ignore_ascii_case(one.as_bytes()))
-            {
+            if let Some(place) = names.iter().position(|one| name.eq_ignore_ascii_case(one.as_bytes())) {
                 found[place].get_or_insert(value);
             }
         }
@@ -198,27 +187,18 @@ impl<'a> Scanner<'a> {
             self.at += 1;
             return Ok(value);
         }
-        self.advance(|rest| {
-            rest.iter()
-                .position(|&byte| byte == b'>' || byte.is_ascii_whitespace())
-        })
+        self.advance(|rest| rest.iter().position(|&byte| byte == b'>' || byte.is_ascii_whitespace()))
     }
 }
 
 /// Whether these bytes begin a start or an end tag.
 fn is_tag(rest: &[u8]) -> bool {
-    let name = rest
-        .strip_prefix(b"</")
-        .or(rest.strip_prefix(b"<"))
-        .unwrap_or_default();
+    let name = rest.strip_prefix(b"</").or(rest.strip_prefix(b"<")).unwrap_or_default();
     name.first().is_some_and(u8::is_ascii_alphabetic)
 }
 
 /// Whether these bytes begin a `meta` tag.
 fn is_meta(rest: &[u8]) -> bool {
-    rest.get(..5)
-        .is_some_and(|start| start.eq_ignore_ascii_case(b"<meta"))
-        && rest
-            .get(5)
-            .is_some_and(|&byte| byte == b'/' || byte.is_ascii_whitespace())
+    rest.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"<meta"))
+        && rest.get(5).is_some_and(|&byte| byte == b'/' || byte.is_ascii_whitespace())
 }

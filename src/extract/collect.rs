@@ -201,11 +201,8 @@ impl TagSink for CharsetProbe {
     fn start_tag(&mut self, element: Element, attributes: &Attributes) {
         if element == Element::Meta && self.charset.is_none() {
             let get = |attribute| attributes.get(attribute);
-            self.charset = charset::of_meta(
-                get(Attribute::Charset),
-                get(Attribute::HttpEquiv),
-                get(Attribute::Content),
-            );
+            self.charset =
+                charset::of_meta(get(Attribute::Charset), get(Attribute::HttpEquiv), get(Attribute::Content));
         }
     }
 

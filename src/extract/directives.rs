@@ -16,12 +16,7 @@ pub(super) struct Directives {
 }
 
 /// Directives that have a value behind a colon, and so look like the name of a robot.
-const WITH_VALUE: [&str; 4] = [
-    "unavailable_after",
-    "max-snippet",
-    "max-image-preview",
-    "max-video-preview",
-];
+const WITH_VALUE: [&str; 4] = ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
 impl Directives {
     /// Adds what a `meta` with this `name` and `content` says, if it speaks to us.
@@ -72,6 +67,5 @@ fn is_robot_name(text: &str) -> bool {
 
 /// Whether a `rel` attribute has this token.
 pub(super) fn has_token(rel: &[u8], token: &[u8]) -> bool {
-    rel.split(u8::is_ascii_whitespace)
-        .any(|one| one.eq_ignore_ascii_case(token))
+    rel.split(u8::is_ascii_whitespace).any(|one| one.eq_ignore_ascii_case(token))
 }

@@ -23,10 +23,7 @@ pub struct ExtractLimits {
 impl Default for ExtractLimits {
     /// 100,000 links, 8 MiB of text.
     fn default() -> ExtractLimits {
-        ExtractLimits {
-            max_links: 100_000,
-            max_link_bytes: 8 << 20,
-        }
+        ExtractLimits { max_links: 100_000, max_link_bytes: 8 << 20 }
     }
 }
 
@@ -71,10 +68,7 @@ impl Links {
     pub(super) fn reset(&mut self, limits: ExtractLimits, keep_fragments: bool) {
         // places in the text are 32 bits wide
         let max_link_bytes = limits.max_link_bytes.min(1 << 30);
-        self.limits = ExtractLimits {
-            max_link_bytes,
-            ..limits
-        };
+        self.limits = ExtractLimits { max_link_bytes, ..limits };
         self.keep_fragments = keep_fragments;
         self.references.clear();
         self.text.clear();
@@ -115,13 +109,7 @@ impl Links {
             self.text.truncate(start + length);
         }
         let length = self.text.len() - start;
-        let one = Reference {
-            start: start as u32,
-            length: length as u32,
-            repeats: 0,
-            via,
-            nofollow,
-        };
+        let one = Reference { start: start as u32, length: length as u32, repeats: 0, via, nofollow };
         let hash = self.hash(one);
         match self.find(one, hash) {
             Ok(equal) => {
@@ -141,10 +129,7 @@ impl Links {
     fn keep(&mut self, one: Reference, hash: u64, place: Option<usize>) {
         self.references.push(one);
         if let Some(place) = place {
-            self.table[place] = Slot {
-                hash: hash as u32,
-                link: self.references.len() as u32,
-            };
+            self.table[place] = Slot { hash: hash as u32, link: self.references.len() as u32 };
         }
         self.grow();
     }
@@ -198,10 +183,7 @@ impl Links {
             let one = self.references[number];
             let hash = self.hash(one);
             if let Err(Some(place)) = self.find(one, hash) {
-                self.table[place] = Slot {
-                    hash: hash as u32,
-                    link: number as u32 + 1,
-                };
+                self.table[place] = Slot { hash: hash as u32, link: number as u32 + 1 };
             }
         }
     }

@@ -44,12 +44,7 @@ pub(super) enum Declared {
 
 /// What the header's value says, none where it is missing.
 pub(super) fn declared(content_type: Option<&str>) -> Declared {
-    let essence = content_type
-        .unwrap_or_default()
-        .split([';', ','])
-        .next()
-        .unwrap_or_default()
-        .trim();
+    let essence = content_type.unwrap_or_default().split([';', ',']).next().unwrap_or_default().trim();
     let is = |name: &str| essence.eq_ignore_ascii_case(name);
     if is("text/html") {
         Declared::Markup(Markup::Html)
@@ -83,13 +78,8 @@ pub(super) fn looks_like_html(first_bytes: &[u8]) -> bool {
 }
 
 fn begins_with_tag(bytes: &[u8], tag: &[u8]) -> bool {
-    bytes
-        .get(..tag.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(tag))
-        && matches!(
-            bytes.get(tag.len()),
-            Some(b' ' | b'>' | b'\t' | b'\n' | 0x0C | b'\r')
-        )
+    bytes.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
+        && matches!(bytes.get(tag.len()), Some(b' ' | b'>' | b'\t' | b'\n' | 0x0C | b'\r'))
 }
 
 /// The value of the header's `charset` parameter; the first counts.

@@ -73,16 +73,12 @@ impl Extracted {
     /// A reference of another page yields the empty string or other text, never a panic.
     pub fn text_of(&self, reference: &Reference) -> &str {
         let start = reference.start as usize;
-        self.text
-            .get(start..start + reference.length as usize)
-            .unwrap_or_default()
+        self.text.get(start..start + reference.length as usize).unwrap_or_default()
     }
 
     /// Every link with its text.
     pub fn links(&self) -> impl Iterator<Item = (&Reference, &str)> {
-        self.references
-            .iter()
-            .map(|reference| (reference, self.text_of(reference)))
+        self.references.iter().map(|reference| (reference, self.text_of(reference)))
     }
 
     /// Links found on the page, before any was folded or dropped.

@@ -97,15 +97,10 @@ impl PageReader {
         self.declared = mime::declared(context.content_type);
         self.header_encoding = charset::of_header(context.content_type);
         self.top_level_domain = context.top_level_domain.and_then(usable_domain);
-        self.stage = if self.declared == Declared::Other {
-            Stage::Other
-        } else {
-            Stage::Start
-        };
+        self.stage = if self.declared == Declared::Other { Stage::Other } else { Stage::Start };
         self.held.clear();
         self.encoding = self.header_encoding.unwrap_or(UTF_8);
-        self.collector
-            .reset(context.robots_agent, context.limits, context.keep_fragments);
+        self.collector.reset(context.robots_agent, context.limits, context.keep_fragments);
         for value in context.x_robots_tag {
             self.collector.directives.add_header(value, context.robots_agent);
         }
@@ -275,19 +270,13 @@ impl PageReader {
     fn detect(&self, bytes: &[u8], is_all: bool) -> &'static Encoding {
         let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
         detector.feed(bytes, is_all);
-        detector.guess(
-            self.top_level_domain.as_deref().map(str::as_bytes),
-            Utf8Detection::Allow,
-        )
+        detector.guess(self.top_level_domain.as_deref().map(str::as_bytes), Utf8Detection::Allow)
     }
 }
 
 /// The detector takes labels in lower case only, internationalized ones in their ASCII form.
 fn usable_domain(label: &str) -> Option<String> {
-    let usable = !label.is_empty()
-        && label
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let usable = !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     usable.then(|| label.to_ascii_lowercase())
 }
 

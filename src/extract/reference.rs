@@ -33,25 +33,15 @@ pub fn read(context: &PageContext<'_>, body: &[u8], encoding: &'static Encoding)
 /// a copy of an `a` outside; the streaming reader does not.
 pub fn inert_targets(text: &str) -> Vec<String> {
     let html = parse(text);
-    let inert = html
-        .tree
-        .nodes()
-        .filter(|node| node.ancestors().any(|one| matches!(one.value(), Node::Fragment)));
-    inert
-        .filter_map(|node| node.value().as_element()?.attr("href").map(str::to_owned))
-        .collect()
+    let inert =
+        html.tree.nodes().filter(|node| node.ancestors().any(|one| matches!(one.value(), Node::Fragment)));
+    inert.filter_map(|node| node.value().as_element()?.attr("href").map(str::to_owned)).collect()
 }
 
 /// The document's tree, as a browser without scripting builds it.
 fn parse(text: &str) -> Html {
-    let tree_builder = TreeBuilderOpts {
-        scripting_enabled: false,
-        ..TreeBuilderOpts::default()
-    };
-    let options = ParseOpts {
-        tree_builder,
-        ..ParseOpts::default()
-    };
+    let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+    let options = ParseOpts { tree_builder, ..ParseOpts::default() };
     parse_document(HtmlTreeSink::new(Html::new_document()), options).one(text)
 }
 
@@ -83,12 +73,7 @@ impl<'a> Page<'a> {
             links_dropped: 0,
             repeated_references: 0,
         };
-        Page {
-            agent: context.robots_agent,
-            directives,
-            links,
-            extracted,
-        }
+        Page { agent: context.robots_agent, directives, links, extracted }
     }
 
     /// Every element that is part of the document, in the order in which they were made.
@@ -101,18 +86,13 @@ impl<'a> Page<'a> {
                 continue;
             }
             let is_part = node.ancestors().all(|one| !matches!(one.value(), Node::Fragment))
-                && node
-                    .ancestors()
-                    .last()
-                    .is_some_and(|one| matches!(one.value(), Node::Document));
+                && node.ancestors().last().is_some_and(|one| matches!(one.value(), Node::Document));
             if !is_part {
                 continue;
             }
             if element.name() == "title" && self.extracted.title.is_none() {
-                let text: String = node
-                    .children()
-                    .filter_map(|child| Some(&**child.value().as_text()?))
-                    .collect();
+                let text: String =
+                    node.children().filter_map(|child| Some(&**child.value().as_text()?)).collect();
                 self.extracted.title = Some(text);
             }
             self.element(element);
@@ -125,10 +105,8 @@ impl<'a> Page<'a> {
         let nofollow = has_token(rel.as_bytes(), b"nofollow");
         match element.name() {
             "a" | "area" => {
-                let linked = element
-                    .attrs
-                    .iter()
-                    .find(|(name, _)| name.ns == ns!(xlink) && &*name.local == "href");
+                let linked =
+                    element.attrs.iter().find(|(name, _)| name.ns == ns!(xlink) && &*name.local == "href");
                 let fallback = linked.filter(|_| is_svg).map(|(_, value)| &**value);
                 self.link(element.attr("href").or(fallback), Via::Link, nofollow);
             }
@@ -153,10 +131,7 @@ impl<'a> Page<'a> {
         let Some(content) = element.attr("content") else {
             return;
         };
-        if element
-            .attr("http-equiv")
-            .is_some_and(|pragma| pragma.eq_ignore_ascii_case("refresh"))
-        {
+        if element.attr("http-equiv").is_some_and(|pragma| pragma.eq_ignore_ascii_case("refresh")) {
             self.link(refresh::target(content), Via::Refresh, false);
         }
         if let Some(name) = element.attr("name") {
@@ -188,10 +163,6 @@ impl<'a> Page<'a> {
 fn matters(element: &Element) -> bool {
     let name = element.name();
     let is_html = element.name.ns == ns!(html);
-    (is_html
-        && matches!(
-            name,
-            "a" | "area" | "frame" | "iframe" | "base" | "link" | "meta" | "title"
-        ))
+    (is_html && matches!(name, "a" | "area" | "frame" | "iframe" | "base" | "link" | "meta" | "title"))
         || (element.name.ns == ns!(svg) && name == "a")
 }

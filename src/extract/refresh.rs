@@ -19,10 +19,9 @@ pub(super) fn target(content: &str) -> Option<&str> {
 /// What follows `url =`, or all of it where that is not how it begins.
 fn behind_key(text: &str) -> &str {
     match text.get(..3) {
-        Some(key) if key.eq_ignore_ascii_case("url") => text[3..]
-            .trim_ascii_start()
-            .strip_prefix('=')
-            .map_or(text, str::trim_ascii_start),
+        Some(key) if key.eq_ignore_ascii_case("url") => {
+            text[3..].trim_ascii_start().strip_prefix('=').map_or(text, str::trim_ascii_start)
+        }
         _ => text,
     }
 }

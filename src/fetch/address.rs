@@ -114,19 +114,13 @@ fn special_v6(address: Ipv6Addr) -> Option<Special> {
     }
     let [a, b, c, d, ..] = address.segments();
     let bits = leading_bits([a, b, c, d]);
-    let listed = V6
-        .iter()
-        .find(|(prefix, length, _)| (bits ^ leading_bits(*prefix)) >> (64 - length) == 0);
+    let listed = V6.iter().find(|(prefix, length, _)| (bits ^ leading_bits(*prefix)) >> (64 - length) == 0);
     // RFC 4291 section 2.4, RFC 3587: nothing outside 2000::/3 is handed out for global unicast
-    listed
-        .map(|row| row.2)
-        .or((bits >> 61 != 1).then_some(Special::Reserved))
+    listed.map(|row| row.2).or((bits >> 61 != 1).then_some(Special::Reserved))
 }
 
 fn leading_bits(groups: [u16; 4]) -> u64 {
-    groups
-        .iter()
-        .fold(0, |bits, group| bits << 16 | u64::from(*group))
+    groups.iter().fold(0, |bits, group| bits << 16 | u64::from(*group))
 }
 
 /// The IPv4 addresses that an IPv6 address stands for.
@@ -160,10 +154,7 @@ impl AddressGuard {
     /// A guard that lets special addresses pass everywhere (`allow_private`), or
     /// for the very hosts and ports that the user typed only.
     pub(super) fn new(allow_private: bool, seeds: &[SeedHost]) -> AddressGuard {
-        let typed = seeds
-            .iter()
-            .map(|seed| (host_name(&seed.host).into(), seed.port))
-            .collect();
+        let typed = seeds.iter().map(|seed| (host_name(&seed.host).into(), seed.port)).collect();
         AddressGuard { allow_private, typed }
     }
 
@@ -311,18 +302,9 @@ mod tests {
     #[test]
     fn a_typed_host_is_allowed_on_its_port_alone() {
         let seeds = [
-            SeedHost {
-                host: "Intranet.Example.".to_owned(),
-                port: 8080,
-            },
-            SeedHost {
-                host: "::1".to_owned(),
-                port: 80,
-            },
-            SeedHost {
-                host: "127.1".to_owned(),
-                port: 81,
-            },
+            SeedHost { host: "Intranet.Example.".to_owned(), port: 8080 },
+            SeedHost { host: "::1".to_owned(), port: 80 },
+            SeedHost { host: "127.1".to_owned(), port: 81 },
         ];
         let guard = AddressGuard::new(false, &seeds);
         let private: IpAddr = [10, 0, 0, 1].into();
@@ -332,16 +314,8 @@ mod tests {
         assert!(guard.check(private, "intranet.example", None).is_err());
         assert!(guard.check(private, "other.example", Some(8080)).is_err());
         assert!(guard.check(Ipv6Addr::LOCALHOST.into(), "[::1]", Some(80)).is_ok());
-        assert!(
-            guard
-                .check(Ipv4Addr::LOCALHOST.into(), "127.0.0.1", Some(81))
-                .is_ok()
-        );
+        assert!(guard.check(Ipv4Addr::LOCALHOST.into(), "127.0.0.1", Some(81)).is_ok());
         assert!(guard.check([8, 8, 8, 8].into(), "other.example", None).is_ok());
-        assert!(
-            AddressGuard::new(true, &[])
-                .check(private, "other.example", None)
-                .is_ok()
-        );
+        assert!(AddressGuard::new(true, &[]).check(private, "other.example", None).is_ok());
     }
 }

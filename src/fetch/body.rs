@@ -100,10 +100,7 @@ impl Body {
                 complete: false,
             },
             lease: WindowLease::default(),
-            situation: Situation {
-                in_body: true,
-                ..situation
-            },
+            situation: Situation { in_body: true, ..situation },
             // the client began to count a little earlier; this is for waits of our own only
             deadline: Instant::now() + limits.timeout,
             limits,
@@ -156,11 +153,7 @@ impl Body {
             self.cut();
             return Ok(None);
         }
-        let length = self
-            .wire
-            .len()
-            .min(PIECE)
-            .min(usize::try_from(room).unwrap_or(usize::MAX));
+        let length = self.wire.len().min(PIECE).min(usize::try_from(room).unwrap_or(usize::MAX));
         self.piece = if length == self.wire.len() {
             std::mem::take(&mut self.wire)
         } else {
@@ -234,10 +227,7 @@ impl Body {
             tokio::time::timeout_at(self.deadline, self.lease.grow(&self.limits.windows, bytes)).await;
         grown.map_err(|_| {
             self.report.truncated = Some(Truncation::Time);
-            let words = format!(
-                "no memory for the decoder's window within {:?}",
-                self.limits.timeout
-            );
+            let words = format!("no memory for the decoder's window within {:?}", self.limits.timeout);
             FetchError::new(ErrorKind::Timeout, true, words)
         })
     }
@@ -325,12 +315,7 @@ fn coding_of(headers: &HeaderMap, limit: u64) -> Coding {
     if !headers.contains_key(CONTENT_ENCODING) {
         return Coding::Plain;
     }
-    match parse_codings(
-        headers
-            .get_all(CONTENT_ENCODING)
-            .iter()
-            .map(HeaderValue::as_bytes),
-    ) {
+    match parse_codings(headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes)) {
         Ok(codings) if codings.is_empty() => Coding::Plain,
         Ok(codings) => Coding::Coded(Box::new(Chain::new(&codings, wire_limit(limit)))),
         Err(error) => Coding::Unknown(error),

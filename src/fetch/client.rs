@@ -58,13 +58,7 @@ pub struct FetchRequest<'a> {
 impl<'a> FetchRequest<'a> {
     /// A request with the crawl's own limits.
     pub fn new(url: &'a str) -> FetchRequest<'a> {
-        FetchRequest {
-            url,
-            headers: &[],
-            max_body: None,
-            timeout: None,
-            keep_alive: true,
-        }
+        FetchRequest { url, headers: &[], max_body: None, timeout: None, keep_alive: true }
     }
 }
 
@@ -110,39 +104,21 @@ impl Fetcher {
         let proxies = Proxies::new(config.proxy.as_deref(), environment)?;
         // a little less than the client's own limit, so that it is DNS that is blamed
         let patience = config.connect_timeout.mul_f32(0.9);
-        let resolver = Arc::new(HostResolver::new(
-            &config.resolve,
-            guard.clone(),
-            proxies.any(),
-            dns,
-            patience,
-        ));
+        let resolver =
+            Arc::new(HostResolver::new(&config.resolve, guard.clone(), proxies.any(), dns, patience));
         let tls = tls::build(config.ca_file.as_deref(), config.insecure)?;
-        let keep_for = config
-            .delay
-            .saturating_mul(if config.random_wait { 3 } else { 2 })
-            / 2
-            + IDLE_SLACK;
+        let keep_for = config.delay.saturating_mul(if config.random_wait { 3 } else { 2 }) / 2 + IDLE_SLACK;
         let kept = keep_for <= MAX_IDLE;
         let client = |idle: usize| {
             let builder = basic_client(config, tls.config.clone(), ClientResolver(resolver.clone()))?;
-            let builder = proxies
-                .apply(builder)
-                .pool_idle_timeout(keep_for)
-                .pool_max_idle_per_host(idle);
-            builder
-                .build()
-                .map_err(|error| FetchSetupError::Client(error.to_string()))
+            let builder = proxies.apply(builder).pool_idle_timeout(keep_for).pool_max_idle_per_host(idle);
+            builder.build().map_err(|error| FetchSetupError::Client(error.to_string()))
         };
         Ok(Fetcher(Arc::new(Inner {
             pooled: client(config.per_host.clamp(1, config.concurrency.max(1)))?,
             single: client(0)?,
             idle: IdleBound::new(
-                if kept {
-                    config.concurrency.saturating_add(IDLE_ORIGINS)
-                } else {
-                    0
-                },
+                if kept { config.concurrency.saturating_add(IDLE_ORIGINS) } else { 0 },
                 keep_for,
             ),
             guard,
@@ -173,15 +149,8 @@ impl Fetcher {
         let host = url.host_str().unwrap_or_default();
         let port = url.port_or_known_default().unwrap_or_default();
         self.check_parsed(&url)?;
-        let target = Target {
-            host: host.into(),
-            port,
-        };
-        let situation = Situation {
-            secure: url.scheme() == "https",
-            proxied: false,
-            in_body: false,
-        };
+        let target = Target { host: host.into(), port };
+        let situation = Situation { secure: url.scheme() == "https", proxied: false, in_body: false };
         let (headers, cookies) = inner.headers(request, &url, host);
         let client = if request.keep_alive && inner.idle.may_keep(origin(&url), Instant::now()) {
             &inner.pooled
@@ -197,11 +166,7 @@ impl Fetcher {
         inner.refuse_proxy_status(&answer)?;
         let set_new_cookie = inner.take_cookies(&answer, cookies.as_deref());
         let bytes = request.max_body.unwrap_or(inner.max_body);
-        let limits = Limits {
-            bytes,
-            timeout,
-            windows: inner.windows.clone(),
-        };
+        let limits = Limits { bytes, timeout, windows: inner.windows.clone() };
         Ok(Response::new(answer, set_new_cookie, limits, situation))
     }
 
@@ -214,17 +179,9 @@ impl Fetcher {
         let host = url.split_once("://").map_or("", |(_, rest)| rest);
         let host = &host[..host.find(['/', '?', '#']).unwrap_or(host.len())];
         let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-        let name = if host.ends_with(']') {
-            host
-        } else {
-            host.rsplit_once(':').map_or(host, |(name, _)| name)
-        };
-        let last = name
-            .strip_suffix('.')
-            .unwrap_or(name)
-            .rsplit('.')
-            .next()
-            .unwrap_or_default();
+        let name =
+            if host.ends_with(']') { host } else { host.rsplit_once(':').map_or(host, |(name, _)| name) };
+        let last = name.strip_suffix('.').unwrap_or(name).rsplit('.').next().unwrap_or_default();
         if name.starts_with('[')
             || last.starts_with(|first: char| first.is_ascii_digit() || !first.is_ascii())
         {
@@ -249,15 +206,10 @@ impl Fetcher {
     /// # Errors
     /// [`ErrorKind::Dns`], or [`ErrorKind::PrivateAddress`] where the guard refuses all of them.
     pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, FetchError> {
-        let bare = host
-            .strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'))
-            .unwrap_or(host);
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         if let Ok(address) = bare.parse::<IpAddr>() {
             let checked = self.0.guard.check(address, host, Some(port));
-            return checked
-                .map(|()| vec![address])
-                .map_err(|special| FetchError::refused(host, special));
+            return checked.map(|()| vec![address]).map_err(|special| FetchError::refused(host, special));
         }
         self.0.resolver.resolve(host, Some(port)).await
     }
@@ -280,10 +232,7 @@ impl Fetcher {
 
 impl std::fmt::Debug for Fetcher {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Fetcher")
-            .field("guard", &self.0.guard)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Fetcher").field("guard", &self.0.guard).finish_non_exhaustive()
     }
 }
 
@@ -300,9 +249,7 @@ impl Inner {
         let cookies = self.cookies.header(url, self.extra.cookie_names(host));
         if let Some(cookies) = &cookies {
             let given = headers.get(COOKIE).and_then(|value| value.to_str().ok());
-            let all = given.map_or(Cow::Borrowed(cookies), |given| {
-                Cow::Owned(format!("{given}; {cookies}"))
-            });
+            let all = given.map_or(Cow::Borrowed(cookies), |given| Cow::Owned(format!("{given}; {cookies}")));
             if let Ok(value) = HeaderValue::from_bytes(all.as_bytes()) {
                 headers.insert(COOKIE, value);
             }
@@ -316,13 +263,9 @@ impl Inner {
             return false;
         }
         let values = answer.headers().get_all(SET_COOKIE);
-        self.cookies
-            .store(answer.url(), values.iter().map(HeaderValue::as_bytes));
+        self.cookies.store(answer.url(), values.iter().map(HeaderValue::as_bytes));
         let host = answer.url().host_str().unwrap_or_default();
-        self.cookies
-            .header(answer.url(), self.extra.cookie_names(host))
-            .as_deref()
-            != sent
+        self.cookies.header(answer.url(), self.extra.cookie_names(host)).as_deref() != sent
     }
 
     fn explain(&self, error: &reqwest::Error, url: &str, situation: Situation) -> FetchError {
@@ -366,10 +309,7 @@ fn basic_client(
     let headers = HeaderMap::from_iter([
         (USER_AGENT, agent),
         (ACCEPT, HeaderValue::from_static(headers::ACCEPT)),
-        (
-            ACCEPT_ENCODING,
-            HeaderValue::from_static(headers::ACCEPT_ENCODING),
-        ),
+        (ACCEPT_ENCODING, HeaderValue::from_static(headers::ACCEPT_ENCODING)),
     ]);
     Ok(Client::builder()
         .tls_backend_preconfigured(tls)

@@ -106,11 +106,7 @@ impl CookieJar {
 impl Inner {
     /// Adds, replaces or (where it has expired) removes a cookie; gives the number of others dropped for room.
     fn insert(&mut self, cookie: Cookie<'static>, length: usize) -> u64 {
-        let Some(name) = cookie
-            .domain
-            .as_cow()
-            .map(|domain| Box::<str>::from(domain.as_ref()))
-        else {
+        let Some(name) = cookie.domain.as_cow().map(|domain| Box::<str>::from(domain.as_ref())) else {
             return 1;
         };
         self.clock += 1;
@@ -132,17 +128,9 @@ impl Inner {
         if !cookie.is_expired() {
             let bytes = length + OVERHEAD;
             self.bytes += bytes;
-            domain.cookies.push(Stored {
-                cookie,
-                bytes,
-                created,
-            });
+            domain.cookies.push(Stored { cookie, bytes, created });
             if domain.cookies.len() > MAX_PER_DOMAIN {
-                let oldest = domain
-                    .cookies
-                    .iter()
-                    .enumerate()
-                    .min_by_key(|(_, stored)| stored.created);
+                let oldest = domain.cookies.iter().enumerate().min_by_key(|(_, stored)| stored.created);
                 if let Some(at) = oldest.map(|(at, _)| at) {
                     self.bytes -= domain.cookies.swap_remove(at).bytes;
                     dropped += 1;
@@ -224,11 +212,7 @@ mod tests {
         let jar = CookieJar::default();
         set(&jar, "http://a.example.com:8080/x/y", "k=v");
         assert_eq!(get(&jar, "http://a.example.com/x/z"), "k=v");
-        assert_eq!(
-            get(&jar, "http://a.example.com/"),
-            "",
-            "the default path is the directory"
-        );
+        assert_eq!(get(&jar, "http://a.example.com/"), "", "the default path is the directory");
         assert_eq!(get(&jar, "http://b.a.example.com/x/"), "", "host only");
         assert_eq!(get(&jar, "http://example.com/x/"), "");
     }
@@ -263,10 +247,7 @@ mod tests {
         set(&jar, "http://a.test/", "deep=1; Path=/d");
         set(&jar, "http://a.test/", "old=2; Path=/");
         assert_eq!(get(&jar, "http://a.test/d/"), "deep=1; old=2; new=1");
-        assert_eq!(
-            jar.header(&url("http://a.test/"), &["old".to_owned()]),
-            Some("new=1".to_owned())
-        );
+        assert_eq!(jar.header(&url("http://a.test/"), &["old".to_owned()]), Some("new=1".to_owned()));
     }
 
     #[test]
@@ -302,12 +283,8 @@ mod tests {
         }
         let inner = jar.inner.lock().expect("no test panicked");
         assert!(inner.bytes <= MAX_BYTES);
-        let counted: usize = inner
-            .domains
-            .values()
-            .flat_map(|domain| &domain.cookies)
-            .map(|stored| stored.bytes)
-            .sum();
+        let counted: usize =
+            inner.domains.values().flat_map(|domain| &domain.cookies).map(|stored| stored.bytes).sum();
         assert_eq!(inner.bytes, counted);
         assert_eq!(inner.order.len(), inner.domains.len());
     }

@@ -34,18 +34,11 @@ impl FetchError {
     pub(super) fn new(kind: ErrorKind, requested: bool, detail: impl Into<String>) -> FetchError {
         let mut detail = detail.into();
         if detail.len() > MAX_DETAIL {
-            let end = (0..=MAX_DETAIL)
-                .rev()
-                .find(|end| detail.is_char_boundary(*end))
-                .unwrap_or(0);
+            let end = (0..=MAX_DETAIL).rev().find(|end| detail.is_char_boundary(*end)).unwrap_or(0);
             detail.truncate(end);
             detail.push('…');
         }
-        FetchError {
-            kind,
-            detail,
-            requested,
-        }
+        FetchError { kind, detail, requested }
     }
 
     /// The reason for the skip where no request was made and none may be: a refused address.
@@ -54,10 +47,7 @@ impl FetchError {
     }
 
     pub(super) fn refused(what: &str, special: Special) -> FetchError {
-        let detail = format!(
-            "{what} is a {} address (allow it with --allow-private)",
-            special.name()
-        );
+        let detail = format!("{what} is a {} address (allow it with --allow-private)", special.name());
         FetchError::new(ErrorKind::PrivateAddress, false, detail)
     }
 }
@@ -136,11 +126,7 @@ pub(super) fn classify(error: &reqwest::Error, situation: Situation) -> FetchErr
 fn connect_kind(error: &reqwest::Error, situation: Situation) -> ErrorKind {
     // a handshake that breaks off shows as an end of file or a reset, which a mere TCP connect never gives
     let broke_off = || {
-        let ends = [
-            io::ErrorKind::UnexpectedEof,
-            io::ErrorKind::ConnectionReset,
-            io::ErrorKind::BrokenPipe,
-        ];
+        let ends = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
         causes(error)
             .filter_map(|cause| cause.downcast_ref::<io::Error>())
             .any(|io| ends.contains(&io.kind()))
@@ -186,11 +172,7 @@ fn body_kind(error: &reqwest::Error) -> ErrorKind {
 /// Streams that the other side ends may go better next time; frames that we cannot read will not.
 fn http2_kind(error: &reqwest::Error) -> Option<ErrorKind> {
     let http2 = find::<h2::Error>(error)?;
-    Some(if http2.is_io() || http2.is_remote() {
-        ErrorKind::Disconnected
-    } else {
-        ErrorKind::Protocol
-    })
+    Some(if http2.is_io() || http2.is_remote() { ErrorKind::Disconnected } else { ErrorKind::Protocol })
 }
 
 /// The first cause of type `T`, inside `io::Error`s as well.
@@ -252,13 +234,6 @@ mod tests {
     fn only_a_refusal_before_any_request_is_a_skip() {
         let refused = FetchError::refused("10.0.0.1", Special::Private);
         assert_eq!(refused.skip_reason(), Some(SkipReason::PrivateAddress));
-        assert_eq!(
-            FetchError {
-                requested: true,
-                ..refused
-            }
-            .skip_reason(),
-            None
-        );
+        assert_eq!(FetchError { requested: true, ..refused }.skip_reason(), None);
     }
 }

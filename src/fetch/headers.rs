@@ -18,15 +18,8 @@ pub(super) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml
 pub(super) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 
 /// Headers that describe the message or the connection, which are the client's to write.
-const NOT_THEIRS: [HeaderName; 7] = [
-    CONNECTION,
-    CONTENT_LENGTH,
-    EXPECT,
-    TE,
-    TRAILER,
-    TRANSFER_ENCODING,
-    UPGRADE,
-];
+const NOT_THEIRS: [HeaderName; 7] =
+    [CONNECTION, CONTENT_LENGTH, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
 /// The user's own headers.
 #[derive(Debug)]
@@ -44,27 +37,17 @@ impl ExtraHeaders {
         scope: HeaderScope,
         seeds: &[SeedHost],
     ) -> Result<ExtraHeaders, FetchSetupError> {
-        let headers = headers
-            .iter()
-            .map(|(name, value)| parse(name, value))
-            .collect::<Result<Vec<_>, _>>()?;
+        let headers =
+            headers.iter().map(|(name, value)| parse(name, value)).collect::<Result<Vec<_>, _>>()?;
         let hosts = match scope {
             HeaderScope::Any => None,
             HeaderScope::Seeds => Some(seeds.iter().map(|seed| host_name(&seed.host).into()).collect()),
         };
-        let cookies = headers
-            .iter()
-            .filter(|(name, _)| name == COOKIE)
-            .filter_map(|(_, value)| value.to_str().ok());
-        let names = cookies
-            .flat_map(|value| value.split(';'))
-            .filter_map(|pair| pair.split('=').next());
+        let cookies =
+            headers.iter().filter(|(name, _)| name == COOKIE).filter_map(|(_, value)| value.to_str().ok());
+        let names = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.split('=').next());
         let cookie_names = names.map(|name| name.trim().to_owned()).collect();
-        Ok(ExtraHeaders {
-            headers,
-            hosts,
-            cookie_names,
-        })
+        Ok(ExtraHeaders { headers, hosts, cookie_names })
     }
 
     /// Adds them to a request for `host`, if it may see them.
@@ -79,11 +62,7 @@ impl ExtraHeaders {
 
     /// Cookies that the user's own headers set for `host`, which the jar does not overrule.
     pub(super) fn cookie_names(&self, host: &str) -> &[String] {
-        if self.cookie_names.is_empty() || !self.may_see(host) {
-            &[]
-        } else {
-            &self.cookie_names
-        }
+        if self.cookie_names.is_empty() || !self.may_see(host) { &[] } else { &self.cookie_names }
     }
 
     fn may_see(&self, host: &str) -> bool {
@@ -94,18 +73,10 @@ impl ExtraHeaders {
 }
 
 fn parse(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), FetchSetupError> {
-    let refuse = |reason| FetchSetupError::Header {
-        name: name.chars().take(64).collect(),
-        reason,
-    };
-    let parsed: HeaderName = name
-        .trim()
-        .parse()
-        .map_err(|_| refuse("this is no header name"))?;
+    let refuse = |reason| FetchSetupError::Header { name: name.chars().take(64).collect(), reason };
+    let parsed: HeaderName = name.trim().parse().map_err(|_| refuse("this is no header name"))?;
     if parsed == HOST {
-        return Err(refuse(
-            "the host is the URL's; use --resolve to ask another address",
-        ));
+        return Err(refuse("the host is the URL's; use --resolve to ask another address"));
     }
     if NOT_THEIRS.contains(&parsed) {
         return Err(refuse("this header is written by the client itself"));
@@ -120,10 +91,7 @@ mod tests {
     use super::*;
 
     fn seeds() -> Vec<SeedHost> {
-        vec![SeedHost {
-            host: "Seed.example".to_owned(),
-            port: 443,
-        }]
+        vec![SeedHost { host: "Seed.example".to_owned(), port: 443 }]
     }
 
     fn extra(name: &str, value: &str, scope: HeaderScope) -> Result<ExtraHeaders, FetchSetupError> {
@@ -151,14 +119,7 @@ mod tests {
 
     #[test]
     fn headers_of_the_client_are_refused() {
-        for name in [
-            "Host",
-            "Content-Length",
-            "transfer-encoding",
-            "Connection",
-            "bad name",
-            "",
-        ] {
+        for name in ["Host", "Content-Length", "transfer-encoding", "Connection", "bad name", ""] {
             assert!(extra(name, "1", HeaderScope::Any).is_err(), "{name}");
         }
         assert!(extra("X", "a\nb", HeaderScope::Any).is_err());

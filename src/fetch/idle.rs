@@ -25,14 +25,7 @@ struct Inner {
 impl IdleBound {
     /// At most `most` origins, each for `keep_for` after its last request.
     pub(super) fn new(most: usize, keep_for: Duration) -> IdleBound {
-        IdleBound {
-            most,
-            keep_for,
-            inner: Mutex::new(Inner {
-                last_used: HashMap::new(),
-                swept: None,
-            }),
-        }
+        IdleBound { most, keep_for, inner: Mutex::new(Inner { last_used: HashMap::new(), swept: None }) }
     }
 
     /// Whether the connection of a request to `origin`, made now, may be kept afterwards.
@@ -47,16 +40,11 @@ impl IdleBound {
         }
         if inner.last_used.len() >= self.most {
             // sweeping looks at every origin, so it is done a few times per idle time only
-            if inner
-                .swept
-                .is_some_and(|swept| now.duration_since(swept) < self.keep_for / 4)
-            {
+            if inner.swept.is_some_and(|swept| now.duration_since(swept) < self.keep_for / 4) {
                 return false;
             }
             inner.swept = Some(now);
-            inner
-                .last_used
-                .retain(|_, last| now.duration_since(*last) < self.keep_for);
+            inner.last_used.retain(|_, last| now.duration_since(*last) < self.keep_for);
             if inner.last_used.len() >= self.most {
                 return false;
             }

@@ -47,9 +47,6 @@ impl SeedHost {
     /// The host and port of a requested URL.
     pub fn of(requested: &str) -> Option<SeedHost> {
         let url = ::url::Url::parse(requested).ok()?;
-        Some(SeedHost {
-            host: url.host_str()?.to_owned(),
-            port: url.port_or_known_default()?,
-        })
+        Some(SeedHost { host: url.host_str()?.to_owned(), port: url.port_or_known_default()? })
     }
 }

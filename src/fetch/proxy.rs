@@ -8,14 +8,8 @@ use reqwest::Proxy;
 use super::FetchSetupError;
 
 /// Where proxies are looked for when none was given.
-const VARIABLES: [&str; 6] = [
-    "http_proxy",
-    "HTTP_PROXY",
-    "https_proxy",
-    "HTTPS_PROXY",
-    "all_proxy",
-    "ALL_PROXY",
-];
+const VARIABLES: [&str; 6] =
+    ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 
 const NOTE: &str =
     "behind a proxy the address guard can check literal addresses only: names are resolved by the proxy";
@@ -41,34 +35,21 @@ impl Proxies {
             return Proxies::given(given);
         }
         if !environment {
-            return Ok(Proxies {
-                route: Route::Direct,
-                secrets: Vec::new(),
-            });
+            return Ok(Proxies { route: Route::Direct, secrets: Vec::new() });
         }
         let matcher = Matcher::from_system();
         let used = ["http://site.example/", "https://site.example/"]
             .iter()
             .any(|sample| matcher.intercept(&Uri::from_static(sample)).is_some());
         let values = VARIABLES.iter().filter_map(|name| std::env::var(name).ok());
-        let secrets = values
-            .filter_map(|value| Url::parse(&value).ok())
-            .flat_map(|url| passwords(&url))
-            .collect();
-        let route = if used {
-            Route::Environment(Box::new(matcher))
-        } else {
-            Route::Direct
-        };
+        let secrets =
+            values.filter_map(|value| Url::parse(&value).ok()).flat_map(|url| passwords(&url)).collect();
+        let route = if used { Route::Environment(Box::new(matcher)) } else { Route::Direct };
         Ok(Proxies { route, secrets })
     }
 
     fn given(given: &str) -> Result<Proxies, FetchSetupError> {
-        let with_scheme = if given.contains("://") {
-            given.to_owned()
-        } else {
-            format!("http://{given}")
-        };
+        let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
         let url = Url::parse(&with_scheme).map_err(|_| FetchSetupError::Proxy)?;
         let remote_names = match url.scheme() {
             "http" | "https" | "socks5h" | "socks4a" => true,
@@ -79,10 +60,7 @@ impl Proxies {
             return Err(FetchSetupError::Proxy);
         }
         let proxy = Proxy::all(with_scheme.as_str()).map_err(|_| FetchSetupError::Proxy)?;
-        Ok(Proxies {
-            route: Route::All(Box::new(proxy), remote_names),
-            secrets: passwords(&url),
-        })
+        Ok(Proxies { route: Route::All(Box::new(proxy), remote_names), secrets: passwords(&url) })
     }
 
     /// Tells the client.
@@ -105,10 +83,9 @@ impl Proxies {
         match &self.route {
             Route::Direct => false,
             Route::All(..) => true,
-            Route::Environment(matcher) => url
-                .as_str()
-                .parse::<Uri>()
-                .is_ok_and(|uri| matcher.intercept(&uri).is_some()),
+            Route::Environment(matcher) => {
+                url.as_str().parse::<Uri>().is_ok_and(|uri| matcher.intercept(&uri).is_some())
+            }
         }
     }
 
@@ -136,9 +113,7 @@ fn passwords(url: &Url) -> Vec<String> {
     };
     // as written, and as sent
     let pair = format!("{}={}", "p", coded.replace('+', "%2B"));
-    let decoded = ::url::form_urlencoded::parse(pair.as_bytes())
-        .next()
-        .map(|(_, value)| value.into_owned());
+    let decoded = ::url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned());
     std::iter::once(coded.to_owned()).chain(decoded).collect()
 }
 

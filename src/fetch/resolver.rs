@@ -70,12 +70,7 @@ impl HostResolver {
         servers: DnsServers,
         patience: Duration,
     ) -> HostResolver {
-        HostResolver {
-            rules: Rules::new(rules),
-            dns: Dns::new(servers, patience),
-            guard,
-            proxied,
-        }
+        HostResolver { rules: Rules::new(rules), dns: Dns::new(servers, patience), guard, proxied }
     }
 
     /// The addresses of `host` that a request to `port` may connect to; at least one.
@@ -148,9 +143,7 @@ impl Rules {
                 Some(rest) => (&mut sorted.wildcard, rest),
                 None => (&mut sorted.exact, rule.host.as_str()),
             };
-            map.entry(host_name(name))
-                .or_default()
-                .push((rule.port, rule.address));
+            map.entry(host_name(name)).or_default().push((rule.port, rule.address));
         }
         sorted
     }
@@ -167,30 +160,14 @@ impl Rules {
         });
         let wildcards = above.filter_map(|name| self.wildcard.get(name));
         let candidates = self.exact.get(&host).into_iter().chain(wildcards);
-        candidates
-            .map(|rules| of_port(rules, port))
-            .find(|answers| !answers.is_empty())
-            .unwrap_or_default()
+        candidates.map(|rules| of_port(rules, port)).find(|answers| !answers.is_empty()).unwrap_or_default()
     }
 }
 
 fn of_port(rules: &[(Option<u16>, IpAddr)], port: Option<u16>) -> Vec<IpAddr> {
-    let with = |wanted: Option<u16>| {
-        rules
-            .iter()
-            .filter(move |rule| rule.0 == wanted)
-            .map(|rule| rule.1)
-    };
-    let specific: Vec<IpAddr> = if port.is_some() {
-        with(port).collect()
-    } else {
-        Vec::new()
-    };
-    if specific.is_empty() {
-        with(None).collect()
-    } else {
-        specific
-    }
+    let with = |wanted: Option<u16>| rules.iter().filter(move |rule| rule.0 == wanted).map(|rule| rule.1);
+    let specific: Vec<IpAddr> = if port.is_some() { with(port).collect() } else { Vec::new() };
+    if specific.is_empty() { with(None).collect() } else { specific }
 }
 
 /// The system's hosts file and DNS, started at the first look-up.
@@ -203,46 +180,28 @@ struct Dns {
 
 impl Dns {
     fn new(servers: DnsServers, patience: Duration) -> Dns {
-        Dns {
-            servers,
-            patience,
-            resolver: OnceLock::new(),
-            lookups: Semaphore::new(MAX_LOOKUPS),
-        }
+        Dns { servers, patience, resolver: OnceLock::new(), lookups: Semaphore::new(MAX_LOOKUPS) }
     }
 
     async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, FetchError> {
         let failed = |words: &str| FetchError::new(ErrorKind::Dns, false, format!("{host}: {words}"));
-        let resolver = self
-            .resolver
-            .get_or_init(|| self.start())
-            .as_ref()
-            .map_err(|error| failed(error))?;
+        let resolver = self.resolver.get_or_init(|| self.start()).as_ref().map_err(|error| failed(error))?;
         // a name with a dot is complete: the system's search list is for short names only
         let complete = host.contains('.') && !host.ends_with('.');
-        let name = if complete {
-            format!("{host}.")
-        } else {
-            host.to_owned()
-        };
+        let name = if complete { format!("{host}.") } else { host.to_owned() };
         let ask = async {
             let _slot = self.lookups.acquire().await;
             resolver.lookup_ip(name).await
         };
-        let answer = tokio::time::timeout(self.patience, ask)
-            .await
-            .map_err(|_| failed("look-up timed out"))?;
+        let answer =
+            tokio::time::timeout(self.patience, ask).await.map_err(|_| failed("look-up timed out"))?;
         let answer = answer.map_err(|error| failed(&explain(&error)))?;
         let mut addresses: Vec<IpAddr> = answer.iter().collect();
         // most machines reach IPv4; the client tries the other family soon after
         addresses.sort_by_key(IpAddr::is_ipv6);
         addresses.dedup();
         addresses.truncate(MAX_ADDRESSES);
-        if addresses.is_empty() {
-            Err(failed("no address"))
-        } else {
-            Ok(addresses)
-        }
+        if addresses.is_empty() { Err(failed("no address")) } else { Ok(addresses) }
     }
 
     fn start(&self) -> Result<TokioResolver, String> {
@@ -286,11 +245,7 @@ mod tests {
     use super::*;
 
     fn rule(host: &str, port: Option<u16>, last: u8) -> ResolveRule {
-        ResolveRule {
-            host: host.to_owned(),
-            port,
-            address: [127, 0, 0, last].into(),
-        }
+        ResolveRule { host: host.to_owned(), port, address: [127, 0, 0, last].into() }
     }
 
     #[test]
@@ -317,16 +272,8 @@ mod tests {
         assert_eq!(last("x.test", Some(80)), [4]);
         assert_eq!(last("x.y.b.test", Some(80)), [5]);
         assert_eq!(last("x.b.test", Some(82)), [6]);
-        assert_eq!(
-            last("b.test", Some(80)),
-            [4],
-            "a wildcard does not stand for the name itself"
-        );
-        assert_eq!(
-            last("only.b.test", Some(80)),
-            [5],
-            "a rule for another port does not hide the wildcard"
-        );
+        assert_eq!(last("b.test", Some(80)), [4], "a wildcard does not stand for the name itself");
+        assert_eq!(last("only.b.test", Some(80)), [5], "a rule for another port does not hide the wildcard");
         assert_eq!(last("test", Some(80)), [] as [u8; 0]);
         assert_eq!(last("other.example", Some(80)), [] as [u8; 0]);
     }

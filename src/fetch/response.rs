@@ -30,13 +30,7 @@ impl Response {
         let mut message = hyper::Response::<reqwest::Body>::from(answer);
         let headers = std::mem::take(message.headers_mut());
         let body = Body::new(message.into_body(), &headers, limits, situation);
-        Response {
-            status,
-            headers,
-            remote,
-            set_new_cookie,
-            body,
-        }
+        Response { status, headers, remote, set_new_cookie, body }
     }
 
     /// The status code.
@@ -51,17 +45,12 @@ impl Response {
 
     /// Every header of that name, as text.
     pub fn header_values<'a>(&'a self, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
-        self.headers
-            .get_all(name)
-            .into_iter()
-            .map(|value| text(value.as_bytes()))
+        self.headers.get_all(name).into_iter().map(|value| text(value.as_bytes()))
     }
 
     /// All headers, names in lower case, in order.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.headers
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+        self.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
     }
 
     /// The `Content-Type` header.

@@ -30,24 +30,18 @@ pub(super) fn build(ca_file: Option<&Path>, insecure: bool) -> Result<Tls, Fetch
     let mut note = None;
     let mut config = if insecure {
         let verifier = Arc::new(AcceptAny(provider));
-        builder
-            .dangerous()
-            .with_custom_certificate_verifier(verifier)
-            .with_no_client_auth()
+        builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
     } else {
         match Verifier::new_with_extra_roots(extra, provider) {
-            Ok(verifier) => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(verifier))
-                .with_no_client_auth(),
+            Ok(verifier) => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
+            }
             // a machine without certificate authorities can still crawl http
             Err(_) if ca_file.is_none() => {
                 note = Some(
                     "no certificate authorities found on this system: https will fail (give some with --ca-file)",
                 );
-                builder
-                    .with_root_certificates(RootCertStore::empty())
-                    .with_no_client_auth()
+                builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth()
             }
             Err(error) => return Err(failed(error)),
         }
@@ -57,10 +51,7 @@ pub(super) fn build(ca_file: Option<&Path>, insecure: bool) -> Result<Tls, Fetch
 }
 
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, FetchSetupError> {
-    let refuse = |reason: String| FetchSetupError::CaFile {
-        path: path.display().to_string(),
-        reason,
-    };
+    let refuse = |reason: String| FetchSetupError::CaFile { path: path.display().to_string(), reason };
     let text = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
     let certificates = CertificateDer::pem_slice_iter(&text)
         .collect::<Result<Vec<_>, _>>()

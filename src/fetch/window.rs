@@ -22,13 +22,8 @@ pub(super) struct WindowPool {
 impl WindowPool {
     /// A pool of `bytes`.
     pub(super) fn new(bytes: u64) -> WindowPool {
-        let units = usize::try_from(bytes / UNIT as u64)
-            .unwrap_or(usize::MAX)
-            .min(Semaphore::MAX_PERMITS);
-        WindowPool {
-            room: Arc::new(Semaphore::new(units)),
-            overflow: Arc::new(Semaphore::new(1)),
-        }
+        let units = usize::try_from(bytes / UNIT as u64).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+        WindowPool { room: Arc::new(Semaphore::new(units)), overflow: Arc::new(Semaphore::new(1)) }
     }
 }
 
@@ -92,15 +87,9 @@ mod tests {
     #[tokio::test]
     async fn one_body_may_pass_the_bound() {
         let pool = WindowPool::new(4 * UNIT as u64);
-        let (mut first, mut second, mut third) = (
-            WindowLease::default(),
-            WindowLease::default(),
-            WindowLease::default(),
-        );
-        assert!(
-            first.try_grow(&pool, UNIT) && second.try_grow(&pool, UNIT),
-            "the first unit is free"
-        );
+        let (mut first, mut second, mut third) =
+            (WindowLease::default(), WindowLease::default(), WindowLease::default());
+        assert!(first.try_grow(&pool, UNIT) && second.try_grow(&pool, UNIT), "the first unit is free");
         assert!(first.try_grow(&pool, 5 * UNIT));
         assert!(!second.try_grow(&pool, 2 * UNIT));
         second.grow(&pool, 2 * UNIT).await;

@@ -67,9 +67,7 @@ impl Frontier for MemoryFrontier {
         let sequence = queue.next_sequence;
         queue.next_sequence += 1;
         queue.length += 1;
-        queue
-            .class(candidate.depth.min(DEEPEST_CLASS))
-            .push_back(Claimed { sequence, candidate });
+        queue.class(candidate.depth.min(DEEPEST_CLASS)).push_back(Claimed { sequence, candidate });
         self.length += 1;
         Ok(())
     }

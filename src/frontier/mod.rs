@@ -29,10 +29,7 @@ impl Moment {
     /// This moment and `duration` later; saturates.
     #[must_use]
     pub fn after(self, duration: Duration) -> Moment {
-        Moment(
-            self.0
-                .saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)),
-        )
+        Moment(self.0.saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)))
     }
 
     /// Time from `earlier` to this moment; zero where `earlier` is later.

@@ -231,9 +231,7 @@ impl Origin {
                 if self.may_claim() && (self.unclaimed > 0 || !self.claimed.is_empty()) {
                     return Availability::Now;
                 }
-                self.waiting
-                    .peek()
-                    .map_or(Availability::Never, |first| Availability::At(first.at))
+                self.waiting.peek().map_or(Availability::Never, |first| Availability::At(first.at))
             }
         }
     }
@@ -374,11 +372,8 @@ impl Schedule {
         }
         let id = HostId(u32::try_from(self.hosts.len()).unwrap_or(u32::MAX));
         let name: Arc<str> = name.into();
-        let address = if self.politeness.address_delay.is_zero() {
-            Address::Known(0)
-        } else {
-            Address::Unknown
-        };
+        let address =
+            if self.politeness.address_delay.is_zero() { Address::Known(0) } else { Address::Unknown };
         self.hosts.push(Host {
             name: name.clone(),
             in_flight: 0,
@@ -438,11 +433,7 @@ impl Schedule {
         if host.drained.is_some() {
             return host.drained;
         }
-        if self
-            .politeness
-            .max_pages_per_host
-            .is_some_and(|most| host.records >= most)
-        {
+        if self.politeness.max_pages_per_host.is_some_and(|most| host.records >= most) {
             return Some(DrainReason::HostLimit);
         }
         match origin.robots {
@@ -454,9 +445,7 @@ impl Schedule {
     /// Lets an attempt wait until `at`.
     pub fn wait(&mut self, id: OriginId, attempt: Attempt, at: Moment) {
         let ticket = self.ticket();
-        self.origins[id.index()]
-            .waiting
-            .push(Waiting { at, ticket, attempt });
+        self.origins[id.index()].waiting.push(Waiting { at, ticket, attempt });
         self.refresh(id);
     }
 
@@ -487,20 +476,12 @@ impl Schedule {
 
     fn host_done(&self, id: HostId) -> bool {
         let host = &self.hosts[id.index()];
-        host.drained.is_some()
-            || self
-                .politeness
-                .max_pages_per_host
-                .is_some_and(|most| host.records >= most)
+        host.drained.is_some() || self.politeness.max_pages_per_host.is_some_and(|most| host.records >= most)
     }
 
     /// Requests that may be in flight to a host at a time.
     fn slots(&self, host: &Host) -> u32 {
-        let limit = if self.delay(host).is_zero() {
-            self.politeness.per_host.max(1)
-        } else {
-            1
-        };
+        let limit = if self.delay(host).is_zero() { self.politeness.per_host.max(1) } else { 1 };
         u32::try_from(limit).unwrap_or(u32::MAX)
     }
 
@@ -777,9 +758,7 @@ pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The host name in `scheme://host[:port]`; brackets of an IPv6 literal stay.
 fn host_name(origin: &str) -> &str {
-    let authority = origin
-        .split_once("://")
-        .map_or(origin, |(_, authority)| authority);
+    let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority);
     match authority.rfind(':') {
         Some(colon) if !authority.ends_with(']') => &authority[..colon],
         _ => authority,

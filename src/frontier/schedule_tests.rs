@@ -58,29 +58,18 @@ fn the_delay_counts_from_the_end_of_a_fetch() {
     take(&mut schedule, id);
     assert_eq!(schedule.pick(milliseconds(500)), Pick::Nothing);
     schedule.finished(id, true, milliseconds(700));
-    assert_eq!(
-        schedule.pick(milliseconds(799)),
-        Pick::NotBefore(milliseconds(800))
-    );
+    assert_eq!(schedule.pick(milliseconds(799)), Pick::NotBefore(milliseconds(800)));
     assert_eq!(schedule.pick(milliseconds(800)), Pick::Origin(id));
 }
 
 #[test]
 fn hosts_without_a_delay_take_turns() {
-    let mut schedule = Schedule::new(
-        Politeness {
-            per_host: 9,
-            ..politeness(0)
-        },
-        false,
-    );
+    let mut schedule = Schedule::new(Politeness { per_host: 9, ..politeness(0) }, false);
     let a = work(&mut schedule, "http://a.test", 9);
     let b = work(&mut schedule, "http://b.test", 9);
     let mut order = Vec::new();
     for _ in 0..6 {
-        let Pick::Origin(id) = schedule.pick(milliseconds(0)) else {
-            panic!("there is work")
-        };
+        let Pick::Origin(id) = schedule.pick(milliseconds(0)) else { panic!("there is work") };
         take(&mut schedule, id);
         order.push(id);
     }
@@ -95,45 +84,26 @@ fn origins_of_one_host_share_its_delay_and_take_turns() {
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Origin(plain));
     take(&mut schedule, plain);
     schedule.finished(plain, true, milliseconds(0));
-    assert_eq!(
-        schedule.pick(milliseconds(50)),
-        Pick::NotBefore(milliseconds(100))
-    );
+    assert_eq!(schedule.pick(milliseconds(50)), Pick::NotBefore(milliseconds(100)));
     assert_eq!(schedule.pick(milliseconds(100)), Pick::Origin(tls));
 }
 
 #[test]
 fn a_crawl_delay_lengthens_but_never_shortens_and_is_clamped() {
-    let mut schedule = Schedule::new(
-        Politeness {
-            per_host: 4,
-            ..politeness(0)
-        },
-        false,
-    );
+    let mut schedule = Schedule::new(Politeness { per_host: 4, ..politeness(0) }, false);
     let id = work(&mut schedule, "http://a.test", 9);
     assert!(!schedule.set_crawl_delay(id, 0.5));
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Origin(id));
     take(&mut schedule, id);
-    assert_eq!(
-        schedule.pick(milliseconds(0)),
-        Pick::Nothing,
-        "one at a time where there is a delay"
-    );
+    assert_eq!(schedule.pick(milliseconds(0)), Pick::Nothing, "one at a time where there is a delay");
     schedule.finished(id, true, milliseconds(10));
-    assert_eq!(
-        schedule.pick(milliseconds(10)),
-        Pick::NotBefore(milliseconds(510))
-    );
+    assert_eq!(schedule.pick(milliseconds(10)), Pick::NotBefore(milliseconds(510)));
     assert!(schedule.set_crawl_delay(id, 86_400.0));
     assert!(schedule.set_crawl_delay(id, f64::MAX));
     assert_eq!(schedule.pick(milliseconds(510)), Pick::Origin(id));
     take(&mut schedule, id);
     schedule.finished(id, true, milliseconds(600));
-    assert_eq!(
-        schedule.pick(milliseconds(700)),
-        Pick::NotBefore(milliseconds(60_600))
-    );
+    assert_eq!(schedule.pick(milliseconds(700)), Pick::NotBefore(milliseconds(60_600)));
 }
 
 #[test]
@@ -141,22 +111,12 @@ fn a_failing_host_rests_longer_each_time_and_is_given_up() {
     let mut schedule = Schedule::new(politeness(0), false);
     let id = work(&mut schedule, "http://a.test", 9);
     assert!(!schedule.host_failed(id, milliseconds(0)));
-    assert_eq!(
-        schedule.pick(milliseconds(0)),
-        Pick::NotBefore(milliseconds(1000))
-    );
+    assert_eq!(schedule.pick(milliseconds(0)), Pick::NotBefore(milliseconds(1000)));
     assert!(!schedule.host_failed(id, milliseconds(1000)));
-    assert_eq!(
-        schedule.pick(milliseconds(1000)),
-        Pick::NotBefore(milliseconds(3000))
-    );
+    assert_eq!(schedule.pick(milliseconds(1000)), Pick::NotBefore(milliseconds(3000)));
     assert!(schedule.host_failed(id, milliseconds(3000)));
     assert_eq!(schedule.drained(id), Some(DrainReason::HostUnreachable));
-    assert_eq!(
-        schedule.pick(milliseconds(3000)),
-        Pick::Origin(id),
-        "what is left can be skipped at once"
-    );
+    assert_eq!(schedule.pick(milliseconds(3000)), Pick::Origin(id), "what is left can be skipped at once");
 }
 
 #[test]
@@ -164,18 +124,11 @@ fn nothing_of_an_origin_is_due_while_its_robots_txt_is_fetched() {
     let mut schedule = Schedule::new(politeness(0), true);
     let id = work(&mut schedule, "http://a.test", 1);
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Origin(id));
-    schedule.origin_mut(id).robots = RobotsState::Fetching {
-        failures: 0,
-        last: None,
-    };
+    schedule.origin_mut(id).robots = RobotsState::Fetching { failures: 0, last: None };
     schedule.started(id, false);
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Nothing);
     let at = milliseconds(50);
-    schedule.origin_mut(id).robots = RobotsState::Retry {
-        failures: 1,
-        at,
-        last: None,
-    };
+    schedule.origin_mut(id).robots = RobotsState::Retry { failures: 1, at, last: None };
     schedule.finished(id, false, milliseconds(1));
     assert_eq!(schedule.pick(milliseconds(1)), Pick::NotBefore(at));
     assert_eq!(schedule.pick(at), Pick::Origin(id));
@@ -183,19 +136,12 @@ fn nothing_of_an_origin_is_due_while_its_robots_txt_is_fetched() {
 
 #[test]
 fn one_request_at_a_time_goes_to_an_address() {
-    let politeness = Politeness {
-        address_delay: Duration::from_secs(1),
-        ..politeness(0)
-    };
+    let politeness = Politeness { address_delay: Duration::from_secs(1), ..politeness(0) };
     let mut schedule = Schedule::new(politeness, false);
     let address = Some("127.0.0.1".parse().expect("an address"));
-    let ids: Vec<OriginId> = (0..50)
-        .map(|n| work(&mut schedule, &format!("http://h{n}.test"), 1))
-        .collect();
+    let ids: Vec<OriginId> = (0..50).map(|n| work(&mut schedule, &format!("http://h{n}.test"), 1)).collect();
     for _ in &ids {
-        let Pick::Address(id) = schedule.pick(milliseconds(0)) else {
-            panic!("addresses come first")
-        };
+        let Pick::Address(id) = schedule.pick(milliseconds(0)) else { panic!("addresses come first") };
         schedule.resolving(id);
         schedule.resolved(id, address);
     }
@@ -221,13 +167,7 @@ fn one_request_at_a_time_goes_to_an_address() {
 
 #[test]
 fn a_random_wait_stays_within_half_and_one_and_a_half() {
-    let mut schedule = Schedule::new(
-        Politeness {
-            random_wait: true,
-            ..politeness(100)
-        },
-        false,
-    );
+    let mut schedule = Schedule::new(Politeness { random_wait: true, ..politeness(100) }, false);
     let id = work(&mut schedule, "http://a.test", 1000);
     let mut now = milliseconds(0);
     let mut waits = Vec::new();
@@ -235,9 +175,7 @@ fn a_random_wait_stays_within_half_and_one_and_a_half() {
         assert_eq!(schedule.pick(now), Pick::Origin(id));
         take(&mut schedule, id);
         schedule.finished(id, true, now);
-        let Pick::NotBefore(at) = schedule.pick(now) else {
-            panic!("there is a delay")
-        };
+        let Pick::NotBefore(at) = schedule.pick(now) else { panic!("there is a delay") };
         waits.push(at.since(now).as_millis());
         now = at;
     }
@@ -272,10 +210,7 @@ fn waiting_attempts_come_back_in_the_order_of_their_times() {
     let mut order = Vec::new();
     for at in [10, 20, 30] {
         assert_eq!(schedule.pick(milliseconds(at)), Pick::Origin(id));
-        let attempt = schedule
-            .origin_mut(id)
-            .take_waiting(milliseconds(at), false)
-            .expect("due");
+        let attempt = schedule.origin_mut(id).take_waiting(milliseconds(at), false).expect("due");
         order.push(attempt.sequence);
         schedule.refresh(id);
     }

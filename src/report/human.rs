@@ -78,11 +78,7 @@ pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() || per_second < 0.0 {
         return "-/s".to_owned();
     }
-    if per_second < 999.95 {
-        format!("{per_second:.1}/s")
-    } else {
-        format!("{}/s", count(per_second as u64))
-    }
+    if per_second < 999.95 { format!("{per_second:.1}/s") } else { format!("{}/s", count(per_second as u64)) }
 }
 
 #[cfg(test)]

@@ -79,13 +79,8 @@ impl RuleListBuilder {
     pub(super) fn finish(mut self) -> RuleList {
         let mut drafts = std::mem::take(&mut self.drafts);
         drafts.sort_unstable_by(|a, b| {
-            let order = |draft: &Draft| {
-                (
-                    Reverse(draft.octets),
-                    Reverse(draft.meta & ALLOW),
-                    draft.meta & ANCHORED,
-                )
-            };
+            let order =
+                |draft: &Draft| (Reverse(draft.octets), Reverse(draft.meta & ALLOW), draft.meta & ANCHORED);
             let heads = self.head(a).cmp(self.head(b));
             let ranks = heads.then_with(|| order(a).cmp(&order(b)));
             let texts = ranks.then_with(|| self.text(a).cmp(self.text(b)));
@@ -98,19 +93,10 @@ impl RuleListBuilder {
         for draft in &drafts {
             let (start, own) = (text.len() as u32, self.text(draft));
             let probe = probe(own, draft.head as usize);
-            rules.push(Rule {
-                start,
-                octets: draft.octets,
-                meta: draft.meta,
-                probe,
-            });
+            rules.push(Rule { start, octets: draft.octets, meta: draft.meta, probe });
             text.extend_from_slice(own);
         }
-        RuleList {
-            text: text.into(),
-            rules: rules.into(),
-            nodes: nodes.into(),
-        }
+        RuleList { text: text.into(), rules: rules.into(), nodes: nodes.into() }
     }
 
     /// Leaves out sorted rules that can never decide: repeated ones, and those
@@ -138,11 +124,7 @@ impl RuleListBuilder {
         for (first, draft) in drafts.iter().enumerate() {
             let head = self.head(draft);
             let head_of = |node: u32| self.head(&drafts[nodes[node as usize].first as usize]);
-            if nodes
-                .len()
-                .checked_sub(1)
-                .is_some_and(|last| head_of(last as u32) == head)
-            {
+            if nodes.len().checked_sub(1).is_some_and(|last| head_of(last as u32) == head) {
                 continue;
             }
             while open.last().is_some_and(|node| !head.starts_with(head_of(*node))) {
@@ -150,11 +132,7 @@ impl RuleListBuilder {
             }
             let parent = open.last().copied().unwrap_or(NONE);
             open.push(nodes.len() as u32);
-            nodes.push(Node {
-                first: first as u32,
-                head: draft.head,
-                parent,
-            });
+            nodes.push(Node { first: first as u32, head: draft.head, parent });
         }
         nodes.shrink_to_fit();
         nodes
@@ -165,7 +143,5 @@ impl RuleListBuilder {
 fn probe(text: &[u8], head: usize) -> u32 {
     let literals = text[head..].split(|octet| *octet == WILD);
     let longest = literals.max_by_key(|literal| literal.len());
-    longest
-        .and_then(|literal| literal.last_chunk())
-        .map_or(0, |octets| u32::from_le_bytes(*octets))
+    longest.and_then(|literal| literal.last_chunk()).map_or(0, |octets| u32::from_le_bytes(*octets))
 }

@@ -72,9 +72,7 @@ fn without_colon(line: &[u8]) -> Option<Line<'_>> {
     let blank = line.iter().position(|octet| is_blank(*octet))?;
     let value = trim(&line[blank..]);
     let one_word = !value.iter().any(|octet| is_blank(*octet));
-    key(&line[..blank])
-        .filter(|_| one_word)
-        .map(|key| key.with(value))
+    key(&line[..blank]).filter(|_| one_word).map(|key| key.with(value))
 }
 
 fn is_blank(octet: u8) -> bool {
@@ -84,14 +82,8 @@ fn is_blank(octet: u8) -> bool {
 /// The value without blanks at both ends.
 pub(super) fn trim(mut text: &[u8]) -> &[u8] {
     loop {
-        let start = text
-            .iter()
-            .position(|octet| !is_blank(*octet))
-            .unwrap_or(text.len());
-        let end = text
-            .iter()
-            .rposition(|octet| !is_blank(*octet))
-            .map_or(start, |last| last + 1);
+        let start = text.iter().position(|octet| !is_blank(*octet)).unwrap_or(text.len());
+        let end = text.iter().rposition(|octet| !is_blank(*octet)).map_or(start, |last| last + 1);
         text = &text[start..end];
         let (Some(first), Some(last)) = (text.first(), text.last()) else {
             return text;
@@ -159,12 +151,7 @@ fn misspelt(text: &[u8]) -> Option<Key> {
 fn within_one_edit(one: &[u8], other: &[u8]) -> bool {
     let front = one.iter().zip(other).take_while(|(a, b)| a == b).count();
     let (one, other) = (&one[front..], &other[front..]);
-    let back = one
-        .iter()
-        .rev()
-        .zip(other.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let back = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
     match (&one[..one.len() - back], &other[..other.len() - back]) {
         ([] | [_], [] | [_]) => true,
         ([a, b], [c, d]) => a == d && b == c,
@@ -193,47 +180,23 @@ mod tests {
             "Disallow\u{a0}",
             "disallow \t",
         ] {
-            assert_eq!(
-                read(format!("{key}: /x").as_bytes()),
-                Line::Disallow(b"/x"),
-                "{key}"
-            );
+            assert_eq!(read(format!("{key}: /x").as_bytes()), Line::Disallow(b"/x"), "{key}");
         }
-        for key in [
-            "useragent",
-            "User agent",
-            "user_agent",
-            "User-agents",
-            "ser-agent",
-            "user-agnet",
-        ] {
+        for key in ["useragent", "User agent", "user_agent", "User-agents", "ser-agent", "user-agnet"] {
             assert_eq!(read(format!("{key}: x").as_bytes()), Line::Agent(b"x"), "{key}");
         }
     }
 
     #[test]
     fn what_is_no_misspelling() {
-        for key in [
-            "alow",
-            "allaw",
-            "//Disallow",
-            ";Disallow",
-            "noindex",
-            "disable",
-            "agent",
-            "host",
-            "",
-        ] {
+        for key in ["alow", "allaw", "//Disallow", ";Disallow", "noindex", "disable", "agent", "host", ""] {
             assert_eq!(read(format!("{key}: /x").as_bytes()), Line::Unknown, "{key}");
         }
     }
 
     #[test]
     fn other_keys() {
-        assert_eq!(
-            read(b"site-map: http://a.test/"),
-            Line::Sitemap(b"http://a.test/")
-        );
+        assert_eq!(read(b"site-map: http://a.test/"), Line::Sitemap(b"http://a.test/"));
         assert_eq!(read(b"Crawl delay: 3"), Line::Delay(b"3"));
         assert_eq!(read(b"ALLOW:/x"), Line::Allow(b"/x"));
     }
@@ -242,10 +205,7 @@ mod tests {
     fn a_forgotten_colon() {
         assert_eq!(read(b"disallow /vault"), Line::Disallow(b"/vault"));
         assert_eq!(read(b"disallow \t /a:b # c"), Line::Disallow(b"/a:b"));
-        assert_eq!(
-            read(b"sitemap http://a.test/s.xml"),
-            Line::Sitemap(b"http://a.test/s.xml")
-        );
+        assert_eq!(read(b"sitemap http://a.test/s.xml"), Line::Sitemap(b"http://a.test/s.xml"));
         assert_eq!(read(b"allow us to explain"), Line::Unknown);
         assert_eq!(read(b"disallow"), Line::Unknown);
     }

@@ -127,18 +127,13 @@ impl RobotsRules {
     /// Any spelling will do: raw UTF-8, escapes in either case; a missing `/`
     /// in front is added, a fragment is ignored.
     pub fn allowed(&self, path_and_query: &str) -> bool {
-        self.decide(path_and_query)
-            .map_or_else(|otherwise| otherwise, |decision| decision.allowed)
+        self.decide(path_and_query).map_or_else(|otherwise| otherwise, |decision| decision.allowed)
     }
 
     /// As [`RobotsRules::allowed`], with the line that decided.
     pub fn verdict(&self, path_and_query: &str) -> Verdict {
         match self.decide(path_and_query) {
-            Err(allowed) => Verdict {
-                allowed,
-                line: None,
-                rule: None,
-            },
+            Err(allowed) => Verdict { allowed, line: None, rule: None },
             Ok(decision) => Verdict {
                 allowed: decision.allowed,
                 line: Some(decision.line),
@@ -189,11 +184,7 @@ impl RobotsRules {
 
     /// Bytes of memory that the rules take, for a cache that must stay inside its share.
     pub fn memory_bytes(&self) -> usize {
-        let sitemaps: usize = self
-            .sitemaps
-            .iter()
-            .map(|url| size_of::<Box<str>>() + url.len())
-            .sum();
+        let sitemaps: usize = self.sitemaps.iter().map(|url| size_of::<Box<str>>() + url.len()).sum();
         size_of::<Self>() + self.rules.heap_bytes() + sitemaps
     }
 }

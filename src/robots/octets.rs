@@ -39,10 +39,7 @@ pub(super) struct Octet {
 const fn stands(octet: u8) -> bool {
     octet > b' '
         && octet < 0x7f
-        && !matches!(
-            octet,
-            b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}'
-        )
+        && !matches!(octet, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}')
 }
 
 /// Whether an escape of this octet is compared decoded.
@@ -158,9 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn normal(path: &str) -> String {
-        with_normal_path(path.as_bytes(), |path| {
-            String::from_utf8(path.to_vec()).expect("ASCII")
-        })
+        with_normal_path(path.as_bytes(), |path| String::from_utf8(path.to_vec()).expect("ASCII"))
     }
 
     #[test]
@@ -186,10 +181,7 @@ mod tests {
     #[test]
     fn long_paths_are_normalized_like_short_ones() {
         for length in [1, 600, 681, 682, 683, 2047, 5000] {
-            assert_eq!(
-                normal(&"é".repeat(length)),
-                format!("/{}", "%C3%A9".repeat(length))
-            );
+            assert_eq!(normal(&"é".repeat(length)), format!("/{}", "%C3%A9".repeat(length)));
         }
     }
 

@@ -52,11 +52,7 @@ fn as_octets(body: &[u8]) -> Cow<'_, [u8]> {
         let (text, _) = encoding.decode_without_bom_handling(rest);
         return Cow::Owned(text.into_owned().into_bytes());
     }
-    let mark = body
-        .iter()
-        .zip([0xef, 0xbb, 0xbf])
-        .take_while(|(octet, mark)| *octet == mark)
-        .count();
+    let mark = body.iter().zip([0xef, 0xbb, 0xbf]).take_while(|(octet, mark)| *octet == mark).count();
     Cow::Borrowed(&body[mark..])
 }
 
@@ -68,11 +64,7 @@ fn lines(body: &[u8]) -> impl Iterator<Item = &[u8]> {
         let Some(end) = memchr::memchr2(b'\r', b'\n', text) else {
             return Some(text);
         };
-        rest = Some(if text[end..].starts_with(b"\r\n") {
-            &text[end + 2..]
-        } else {
-            &text[end + 1..]
-        });
+        rest = Some(if text[end..].starts_with(b"\r\n") { &text[end + 2..] } else { &text[end + 1..] });
         Some(&text[..end])
     })
 }
@@ -136,10 +128,11 @@ impl<'a> Reader<'a> {
             self.rules.clear();
             self.delay = None;
         }
-        let mut group = self.group.take().filter(|group| group.open).unwrap_or(Group {
-            addressee: Addressee::Others,
-            open: true,
-        });
+        let mut group = self
+            .group
+            .take()
+            .filter(|group| group.open)
+            .unwrap_or(Group { addressee: Addressee::Others, open: true });
         group.addressee = group.addressee.max(addressee);
         self.group = Some(group);
     }
@@ -200,11 +193,7 @@ impl<'a> Agent<'a> {
             octet.is_ascii_alphanumeric() || matches!(octet, b'_' | b'-' | b'.')
         }
         let token = front(super::line::trim(agent.as_bytes()), wide);
-        let belongs = if token.iter().all(|octet| standard(*octet)) {
-            standard
-        } else {
-            wide
-        };
+        let belongs = if token.iter().all(|octet| standard(*octet)) { standard } else { wide };
         Agent { token, belongs }
     }
 
@@ -221,10 +210,7 @@ impl<'a> Agent<'a> {
 
 /// The octets at the front that satisfy `belongs`.
 fn front(text: &[u8], belongs: fn(u8) -> bool) -> &[u8] {
-    &text[..text
-        .iter()
-        .position(|octet| !belongs(*octet))
-        .unwrap_or(text.len())]
+    &text[..text.iter().position(|octet| !belongs(*octet)).unwrap_or(text.len())]
 }
 
 /// Sitemaps as named by the file, bounded in number and in bytes.
@@ -258,11 +244,7 @@ fn escaped(value: &[u8]) -> String {
     use super::octets::{Form, Octet, write};
     let mut out = String::with_capacity(value.len() * 2);
     for &value in value {
-        let form = if value.is_ascii() {
-            Form::Plain
-        } else {
-            Form::Encoded
-        };
+        let form = if value.is_ascii() { Form::Plain } else { Form::Encoded };
         write(Octet { value, form }, |octet| out.push(char::from(octet)));
     }
     out

@@ -143,10 +143,7 @@ impl RuleList {
     }
 
     fn text(&self, rule: usize) -> &[u8] {
-        let end = self
-            .rules
-            .get(rule + 1)
-            .map_or(self.text.len(), |next| next.start as usize);
+        let end = self.rules.get(rule + 1).map_or(self.text.len(), |next| next.start as usize);
         &self.text[self.rules[rule].start as usize..end]
     }
 
@@ -161,12 +158,7 @@ impl RuleList {
         let Some(mut at) = after.checked_sub(1) else {
             return NONE;
         };
-        let common = self
-            .head(&self.nodes[at])
-            .iter()
-            .zip(path)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let common = self.head(&self.nodes[at]).iter().zip(path).take_while(|(a, b)| a == b).count();
         while self.nodes[at].head as usize > common {
             match self.nodes[at].parent {
                 NONE => return NONE,

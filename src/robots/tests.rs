@@ -14,15 +14,11 @@ use serde_json::Value;
 const DIFFERENT: [(&str, &str); 0] = [];
 
 fn rows(file: &str) -> Vec<Value> {
-    file.lines()
-        .map(|line| serde_json::from_str(line).expect("a row is JSON"))
-        .collect()
+    file.lines().map(|line| serde_json::from_str(line).expect("a row is JSON")).collect()
 }
 
 fn text<'a>(row: &'a Value, field: &str) -> &'a str {
-    row[field]
-        .as_str()
-        .unwrap_or_else(|| panic!("{field} is missing: {row}"))
+    row[field].as_str().unwrap_or_else(|| panic!("{field} is missing: {row}"))
 }
 
 /// The body of a row, in whichever of the three forms it is given.
@@ -50,10 +46,7 @@ fn from_base64(coded: &str) -> Vec<u8> {
     let (mut out, mut bits, mut count) = (Vec::new(), 0_u32, 0);
     for octet in coded.bytes().filter(|octet| *octet != b'=') {
         let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let value = alphabet
-            .iter()
-            .position(|letter| *letter == octet)
-            .expect("base64");
+        let value = alphabet.iter().position(|letter| *letter == octet).expect("base64");
         bits = bits << 6 | value as u32;
         count += 6;
         if count >= 8 {
@@ -100,11 +93,8 @@ fn delays_and_sitemaps() {
     for row in rows(include_str!("../../tests/cases/robots_extras.jsonl")) {
         let rules = RobotsRules::parse(&body(&row), text(&row, "agent"));
         assert_eq!(rules.crawl_delay(), row["crawl_delay"].as_f64(), "{row}");
-        let sitemaps: Vec<_> = rules
-            .sitemaps()
-            .filter_map(|sitemap| base.join(sitemap).ok())
-            .map(String::from)
-            .collect();
+        let sitemaps: Vec<_> =
+            rules.sitemaps().filter_map(|sitemap| base.join(sitemap).ok()).map(String::from).collect();
         assert_eq!(serde_json::json!(sitemaps), row["sitemaps"], "{row}");
     }
 }
@@ -118,11 +108,7 @@ fn every_body_reads_the_same_with_any_line_end() {
         let agent = row["agent"].as_str().unwrap_or_default();
         let plain = RobotsRules::parse(text.as_bytes(), agent);
         for end in ["\r", "\r\n"] {
-            assert_eq!(
-                RobotsRules::parse(text.replace('\n', end).as_bytes(), agent),
-                plain,
-                "{row}"
-            );
+            assert_eq!(RobotsRules::parse(text.replace('\n', end).as_bytes(), agent), plain, "{row}");
         }
     }
 }
@@ -131,10 +117,7 @@ fn every_body_reads_the_same_with_any_line_end() {
 fn a_line_that_crosses_the_limit_does_not_count() {
     let head = "User-agent: *\nDisallow: /first\n";
     let filler = MAX_BYTES - head.len() - "\nDisallow: /last".len();
-    let body = format!(
-        "{head}{}\nDisallow: /last-of-all\nDisallow: /late\n",
-        "#".repeat(filler)
-    );
+    let body = format!("{head}{}\nDisallow: /last-of-all\nDisallow: /late\n", "#".repeat(filler));
     let rules = RobotsRules::parse(body.as_bytes(), "spinner");
     assert!(rules.truncated());
     assert!(!rules.allowed("/first"));
@@ -161,20 +144,11 @@ fn the_verdict_names_line_and_rule() {
         ("/robots.txt", true, None, None),
     ] {
         let verdict = rules.verdict(path);
-        assert_eq!(
-            (verdict.allowed, verdict.line, verdict.rule.as_deref()),
-            (allowed, line, rule),
-            "{path}"
-        );
+        assert_eq!((verdict.allowed, verdict.line, verdict.rule.as_deref()), (allowed, line, rule), "{path}");
     }
     let long = format!("User-agent: *\nDisallow: /{}\n", "z".repeat(90_000));
     let verdict = RobotsRules::parse(long.as_bytes(), "spinner").verdict(&long[24..90_025]);
-    assert!(
-        !verdict.allowed
-            && verdict
-                .rule
-                .is_some_and(|rule| rule.len() < super::MAX_RULE_TEXT + 8)
-    );
+    assert!(!verdict.allowed && verdict.rule.is_some_and(|rule| rule.len() < super::MAX_RULE_TEXT + 8));
 }
 
 #[test]
@@ -199,55 +173,24 @@ fn agents_with_digits_are_not_confused() {
 fn delays_belong_to_groups() {
     let delay = |body: &str| RobotsRules::parse(body.as_bytes(), "spinner").crawl_delay();
     assert_eq!(delay("Crawl-delay: 3\n"), None);
-    assert_eq!(
-        delay("User-agent: weaver\nCrawl-delay: 3\nUser-agent: spinner\nDisallow: /\n"),
-        None
-    );
-    assert_eq!(
-        delay("User-agent: weaver\nCrawl-delay: 3\nDisallow: /\nUser-agent: spinner\n"),
-        None
-    );
-    assert_eq!(
-        delay("User-agent: *\nCrawl-delay: 5\nCrawl-delay: 2\n"),
-        Some(5.0)
-    );
-    assert_eq!(
-        delay("User-agent: *\nCrawl-delay: 5\nUser-agent: spinner\nUser-agent: *\n"),
-        None
-    );
+    assert_eq!(delay("User-agent: weaver\nCrawl-delay: 3\nUser-agent: spinner\nDisallow: /\n"), None);
+    assert_eq!(delay("User-agent: weaver\nCrawl-delay: 3\nDisallow: /\nUser-agent: spinner\n"), None);
+    assert_eq!(delay("User-agent: *\nCrawl-delay: 5\nCrawl-delay: 2\n"), Some(5.0));
+    assert_eq!(delay("User-agent: *\nCrawl-delay: 5\nUser-agent: spinner\nUser-agent: *\n"), None);
     for bad in ["inf", "-inf", "nan", "abc", "", "10s", "1 2", "0x10", "-1"] {
-        assert_eq!(
-            delay(&format!("User-agent: *\nCrawl-delay: {bad}\n")),
-            None,
-            "{bad}"
-        );
+        assert_eq!(delay(&format!("User-agent: *\nCrawl-delay: {bad}\n")), None, "{bad}");
     }
-    assert_eq!(
-        delay("User-agent: *\nCrawl-delay: -0\n").map(f64::to_bits),
-        Some(0)
-    );
+    assert_eq!(delay("User-agent: *\nCrawl-delay: -0\n").map(f64::to_bits), Some(0));
 }
 
 #[test]
 fn sitemaps_are_bounded_and_counted() {
     let many = "Sitemap: /s.xml\n".repeat(3_000);
     let rules = RobotsRules::parse(many.as_bytes(), "spinner");
-    assert_eq!(
-        (rules.sitemaps().count(), rules.sitemaps_dropped()),
-        (super::MAX_SITEMAPS, 1_000)
-    );
-    let long = format!(
-        "Sitemap: /{}\nSitemap: /b\n",
-        "a".repeat(super::MAX_SITEMAP_BYTES)
-    );
+    assert_eq!((rules.sitemaps().count(), rules.sitemaps_dropped()), (super::MAX_SITEMAPS, 1_000));
+    let long = format!("Sitemap: /{}\nSitemap: /b\n", "a".repeat(super::MAX_SITEMAP_BYTES));
     let rules = RobotsRules::parse(long.as_bytes(), "spinner");
-    assert_eq!(
-        (rules.sitemaps().collect::<Vec<_>>(), rules.sitemaps_dropped()),
-        (vec!["/b"], 1)
-    );
+    assert_eq!((rules.sitemaps().collect::<Vec<_>>(), rules.sitemaps_dropped()), (vec!["/b"], 1));
     let latin = RobotsRules::parse(b"Sitemap: http://a.test/b\xfccher.xml\n", "spinner");
-    assert_eq!(
-        latin.sitemaps().collect::<Vec<_>>(),
-        ["http://a.test/b%FCcher.xml"]
-    );
+    assert_eq!(latin.sitemaps().collect::<Vec<_>>(), ["http://a.test/b%FCcher.xml"]);
 }

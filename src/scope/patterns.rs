@@ -27,20 +27,9 @@ impl Patterns {
             let (pattern, error) = patterns
                 .iter()
                 .find_map(|pattern| Some((pattern, Regex::new(pattern).err()?)))
-                .or_else(|| {
-                    Some((
-                        patterns.iter().max_by_key(|pattern| pattern.len())?,
-                        error.clone(),
-                    ))
-                })
-                .map_or((String::new(), error), |(pattern, error)| {
-                    (pattern.clone(), error)
-                });
-            ScopeError {
-                option,
-                pattern,
-                problem: in_one_line(&error),
-            }
+                .or_else(|| Some((patterns.iter().max_by_key(|pattern| pattern.len())?, error.clone())))
+                .map_or((String::new(), error), |(pattern, error)| (pattern.clone(), error));
+            ScopeError { option, pattern, problem: in_one_line(&error) }
         })
     }
 

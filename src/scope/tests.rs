@@ -5,11 +5,7 @@ use crate::config::ScopeKind;
 use crate::url::Canonicalizer;
 
 fn config(scope: ScopeKind) -> Config {
-    Config {
-        scope,
-        max_url_length: 200,
-        ..Config::default()
-    }
+    Config { scope, max_url_length: 200, ..Config::default() }
 }
 
 fn scope(config: &Config, seeds: &[&str]) -> Scope {
@@ -21,9 +17,7 @@ fn scope(config: &Config, seeds: &[&str]) -> Scope {
 }
 
 fn check(scope: &Scope, url: &str) -> Result<(), SkipReason> {
-    let target = Canonicalizer::default()
-        .parse(url)
-        .expect("the test's URL parses");
+    let target = Canonicalizer::default().parse(url).expect("the test's URL parses");
     scope.check(&target.requested, &target.parts)
 }
 
@@ -55,20 +49,12 @@ fn page_is_the_seed_in_all_its_spellings() {
     );
     config.canonicalization.sort_query = true;
     config.canonicalization.fold_https = true;
-    expect(
-        &config,
-        &seeds,
-        &["https://site.test/~a?a=1&b=2"],
-        &["https://site.test:444/~a?a=1&b=2"],
-    );
+    expect(&config, &seeds, &["https://site.test/~a?a=1&b=2"], &["https://site.test:444/~a?a=1&b=2"]);
 }
 
 #[test]
 fn prefix_is_the_directory_on_any_scheme_and_port() {
-    let seeds = [
-        "http://site.test/docs/%7ea/index.html?x=/y/",
-        "http://other.test/",
-    ];
+    let seeds = ["http://site.test/docs/%7ea/index.html?x=/y/", "http://other.test/"];
     let within = [
         "http://site.test/docs/~a/",
         "https://site.test:8443/docs/~a/b/c.html",
@@ -88,34 +74,16 @@ fn prefix_is_the_directory_on_any_scheme_and_port() {
     expect(&config, &seeds, &within, &without);
     // rules that edit paths move no directory
     config.canonicalization.strip_trailing_slash = true;
-    expect(
-        &config,
-        &["http://site.test/docs/"],
-        &["http://site.test/docs/a"],
-        &["http://site.test/a"],
-    );
+    expect(&config, &["http://site.test/docs/"], &["http://site.test/docs/a"], &["http://site.test/a"]);
 }
 
 #[test]
 fn host_is_the_name_on_any_scheme_and_port() {
     expect(
         &config(ScopeKind::Host),
-        &[
-            "http://site.test/deep/page",
-            "http://127.0.0.1:81/",
-            "http://[::1]/",
-        ],
-        &[
-            "https://site.test:8443/",
-            "http://127.0.0.1/",
-            "https://[::1]:8080/x",
-        ],
-        &[
-            "http://www.site.test/",
-            "http://test/",
-            "http://127.0.0.2/",
-            "http://site.test./",
-        ],
+        &["http://site.test/deep/page", "http://127.0.0.1:81/", "http://[::1]/"],
+        &["https://site.test:8443/", "http://127.0.0.1/", "https://[::1]:8080/x"],
+        &["http://www.site.test/", "http://test/", "http://127.0.0.2/", "http://site.test./"],
     );
 }
 
@@ -134,12 +102,7 @@ fn a_folded_www_is_the_same_host() {
 fn domain_is_what_someone_registered() {
     expect(
         &config(ScopeKind::Domain),
-        &[
-            "http://a.b.example.co.uk/",
-            "http://x.github.io/",
-            "http://10.1.2.3/",
-            "http://localhost/",
-        ],
+        &["http://a.b.example.co.uk/", "http://x.github.io/", "http://10.1.2.3/", "http://localhost/"],
         &[
             "https://example.co.uk/",
             "http://www.example.co.uk.:81/",
@@ -230,10 +193,7 @@ fn a_bad_expression_is_named_in_one_line() {
     let mut large = config(ScopeKind::Any);
     large.include = vec!["short".to_owned(), r"(\w{1000}){1000}".to_owned()];
     let error = Scope::new(&large).expect_err("too large");
-    assert_eq!(
-        (error.option, error.pattern.as_str()),
-        ("--include", r"(\w{1000}){1000}")
-    );
+    assert_eq!((error.option, error.pattern.as_str()), ("--include", r"(\w{1000}){1000}"));
     assert!(!error.to_string().contains('\n'));
 }
 

@@ -85,10 +85,7 @@ impl CrawlDirectory {
     /// [`DirectoryError`] where it is in use, holds a crawl and `fresh` is not given, or holds
     /// what is no crawl.
     pub fn claim(path: &Path, fresh: bool) -> Result<Self, DirectoryError> {
-        let unusable = |source| DirectoryError::Io {
-            path: path.into(),
-            source,
-        };
+        let unusable = |source| DirectoryError::Io { path: path.into(), source };
         let created = !path.exists();
         if !created {
             refuse_strangers(path)?;
@@ -96,21 +93,13 @@ impl CrawlDirectory {
         let state = path.join("state");
         fs::create_dir_all(&state).map_err(unusable)?;
         let lock = lock_file(&state.join("lock")).map_err(|error| match error {
-            LockError::Held { holder } => DirectoryError::InUse {
-                path: path.into(),
-                holder,
-            },
+            LockError::Held { holder } => DirectoryError::InUse { path: path.into(), holder },
             LockError::Io(source) => unusable(source),
         })?;
         if !fresh {
             refuse_crawls(path)?;
         }
-        Ok(Self {
-            path: path.into(),
-            created,
-            statistics: None,
-            _lock: lock,
-        })
+        Ok(Self { path: path.into(), created, statistics: None, _lock: lock })
     }
 
     /// Where it is.
@@ -130,10 +119,7 @@ impl CrawlDirectory {
     /// [`DirectoryError::Io`] where the system refuses.
     pub fn begin(&mut self, configuration: &str, log_skipped: bool) -> Result<DirectorySink, DirectoryError> {
         self.begin_files(configuration, log_skipped)
-            .map_err(|source| DirectoryError::Io {
-                path: self.path.clone(),
-                source,
-            })
+            .map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
     }
 
     fn begin_files(&mut self, configuration: &str, log_skipped: bool) -> io::Result<DirectorySink> {
@@ -146,11 +132,7 @@ impl CrawlDirectory {
         let lines = |name: &str| LineFile::create(&self.path.join(name));
         let sink = DirectorySink {
             pages: lines("pages.jsonl")?,
-            skipped: if log_skipped {
-                Some(lines("skipped.jsonl")?)
-            } else {
-                None
-            },
+            skipped: if log_skipped { Some(lines("skipped.jsonl")?) } else { None },
         };
         self.statistics = Some(lines("stats.jsonl")?);
         sync_directory(&self.path)?;
@@ -238,20 +220,13 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
 
 /// Refuses what exists and is neither empty nor a crawl directory.
 fn refuse_strangers(path: &Path) -> Result<(), DirectoryError> {
-    let foreign = |problem| {
-        Err(DirectoryError::Foreign {
-            path: path.into(),
-            problem,
-        })
-    };
+    let foreign = |problem| Err(DirectoryError::Foreign { path: path.into(), problem });
     if !path.is_dir() {
         return foreign("is no directory");
     }
     let ours = path.join("crawl.toml").is_file() || path.join("state/lock").is_file();
-    let mut entries = fs::read_dir(path).map_err(|source| DirectoryError::Io {
-        path: path.into(),
-        source,
-    })?;
+    let mut entries =
+        fs::read_dir(path).map_err(|source| DirectoryError::Io { path: path.into(), source })?;
     if ours || entries.next().is_none() {
         return Ok(());
     }

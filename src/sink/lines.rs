@@ -27,31 +27,19 @@ impl LineFile {
     /// Makes a new file; one that exists is an error.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().append(true).create_new(true).open(path)?;
-        Ok(Self {
-            file,
-            buffer: Vec::with_capacity(BUFFER + 4096),
-            poisoned: false,
-        })
+        Ok(Self { file, buffer: Vec::with_capacity(BUFFER + 4096), poisoned: false })
     }
 
     /// Appends a line that is already encoded.
     pub fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
         self.buffer.extend_from_slice(line);
-        if self.buffer.len() >= BUFFER {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
     /// Appends a value.
     pub fn write<T: serde::Serialize>(&mut self, value: &T) -> io::Result<()> {
         encode_line(value, &mut self.buffer)?;
-        if self.buffer.len() >= BUFFER {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
     /// Gives what is gathered to the system.

@@ -26,12 +26,7 @@ pub struct Answer {
 
 impl Answer {
     fn html(status: u16, body: Vec<u8>) -> Answer {
-        Answer {
-            status,
-            content_type: HTML,
-            location: None,
-            body,
-        }
+        Answer { status, content_type: HTML, location: None, body }
     }
 
     /// The answer to any URL that the site does not have.
@@ -77,10 +72,7 @@ impl Site {
         self.write_path(self.redirect_target(place), &mut location);
         Answer {
             location: Some(String::from_utf8_lossy(&location).into_owned()),
-            ..Answer::html(
-                if place.index.is_multiple_of(2) { 301 } else { 302 },
-                html::notice("Moved"),
-            )
+            ..Answer::html(if place.index.is_multiple_of(2) { 301 } else { 302 }, html::notice("Moved"))
         }
     }
 }

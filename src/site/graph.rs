@@ -69,22 +69,14 @@ impl Site {
             picker.push_stride(across as u32 + 2);
         }
         picker.fill(wanted, bits);
-        Links {
-            pages: picker.picked,
-            navigation,
-            others,
-        }
+        Links { pages: picker.picked, navigation, others }
     }
 
     /// The page of its host that a redirect leads to.
     pub(super) fn redirect_target(&self, redirect: Place) -> Place {
         let pages = self.count(Kind::Page, redirect.host).max(1);
         let index = self.bits(12, redirect.host, redirect.index) % u64::from(pages);
-        Place {
-            kind: Kind::Page,
-            host: redirect.host,
-            index: index as u32,
-        }
+        Place { kind: Kind::Page, host: redirect.host, index: index as u32 }
     }
 
     /// Pages are taken in groups of fifty, with a redirect, a missing and a disallowed URL for
@@ -92,13 +84,7 @@ impl Site {
     /// group cut short; some of the others repeat them.
     fn other_links(&self, host: u32, index: u32) -> Vec<Target> {
         let group = index / PAGES_PER_EXTRA;
-        let here = |kind| {
-            Target::Here(Place {
-                kind,
-                host,
-                index: group,
-            })
-        };
+        let here = |kind| Target::Here(Place { kind, host, index: group });
         let mut others = Vec::with_capacity(MOST_OTHERS);
         let position = index % PAGES_PER_EXTRA;
         if matches!(position, 0 | 20) {
@@ -125,11 +111,7 @@ impl Site {
         let hosts = u64::from(self.host_count());
         let other = (u64::from(host) + 1 + bits % (hosts - 1)) % hosts;
         let pages = self.count(Kind::Page, other as u32).max(1);
-        Place {
-            kind: Kind::Page,
-            host: other as u32,
-            index: (mix(bits) % u64::from(pages)) as u32,
-        }
+        Place { kind: Kind::Page, host: other as u32, index: (mix(bits) % u64::from(pages)) as u32 }
     }
 }
 
@@ -142,11 +124,7 @@ struct Picker {
 
 impl Picker {
     fn new(pages: u32, own: u32) -> Picker {
-        Picker {
-            pages,
-            own,
-            picked: Vec::with_capacity(LINKS.1),
-        }
+        Picker { pages, own, picked: Vec::with_capacity(LINKS.1) }
     }
 
     fn is_free(&self, page: u32) -> bool {
@@ -182,11 +160,7 @@ impl Picker {
             self.picked.push(page);
         }
         for position in self.picked.len()..wanted {
-            self.picked.push(if others == 0 {
-                self.own
-            } else {
-                self.picked[position % others]
-            });
+            self.picked.push(if others == 0 { self.own } else { self.picked[position % others] });
         }
     }
 }

@@ -23,30 +23,14 @@ pub(super) fn page(site: &Site, place: Place, naming: &Naming) -> Vec<u8> {
     write_head(site, place, &mut out);
     out.extend_from_slice(b"<nav>\n");
     for &index in navigation {
-        write_link(
-            site,
-            Place {
-                kind: Kind::Page,
-                host: place.host,
-                index,
-            },
-            &mut out,
-        );
+        write_link(site, Place { kind: Kind::Page, host: place.host, index }, &mut out);
     }
     out.extend_from_slice(b"</nav>\n<h1>");
     site.write_name(place, &mut out);
     out.extend_from_slice(b"</h1>\n<ul>\n");
     for &index in listed {
         out.extend_from_slice(b"<li>");
-        write_link(
-            site,
-            Place {
-                kind: Kind::Page,
-                host: place.host,
-                index,
-            },
-            &mut out,
-        );
+        write_link(site, Place { kind: Kind::Page, host: place.host, index }, &mut out);
     }
     out.extend_from_slice(b"</ul>\n<p>");
     for &target in &links.others {

@@ -27,10 +27,7 @@ pub struct Naming {
 impl Naming {
     /// Names with a port, such as `h0.site.test:8080`.
     pub fn by_name(port: u16) -> Naming {
-        Naming {
-            port,
-            authority: None,
-        }
+        Naming { port, authority: None }
     }
 
     /// Appends scheme, host and port, as URLs of the site begin.
@@ -73,16 +70,7 @@ impl Site {
 
     fn seeds(&self, naming: &Naming) -> impl Iterator<Item = String> + Send + use<> {
         let (site, naming) = (*self, naming.clone());
-        (0..site.host_count()).map(move |host| {
-            site.url(
-                Place {
-                    kind: Kind::Page,
-                    host,
-                    index: 0,
-                },
-                &naming,
-            )
-        })
+        (0..site.host_count()).map(move |host| site.url(Place { kind: Kind::Page, host, index: 0 }, &naming))
     }
 
     /// What `--resolve` must be given (`HOST:PORT:ADDR`) for the names of the hosts to lead to `address`.
@@ -103,11 +91,7 @@ impl Site {
         address: SocketAddr,
     ) -> impl Iterator<Item = String> + Send + use<> {
         let mut comments = vec![format!("# {}", self.summary())];
-        comments.extend(
-            self.resolve_flags(address)
-                .iter()
-                .map(|flag| format!("# --resolve {flag}")),
-        );
+        comments.extend(self.resolve_flags(address).iter().map(|flag| format!("# --resolve {flag}")));
         comments.into_iter().chain(self.seeds(naming))
     }
 
@@ -115,10 +99,8 @@ impl Site {
     /// `--resolve` needed, and a command that crawls it. Whole lines.
     pub fn banner(&self, address: SocketAddr) -> String {
         let here = SocketAddr::new(reachable(address.ip()), address.port());
-        let naming = Naming {
-            port: address.port(),
-            authority: (self.host_count() == 1).then(|| here.to_string()),
-        };
+        let naming =
+            Naming { port: address.port(), authority: (self.host_count() == 1).then(|| here.to_string()) };
         let mut text = format!("serving at http://{here}/: {}\n", self.summary());
         let seeds = self.host_count() as usize;
         for seed in self.seeds(&naming).take(SEEDS_SHOWN) {

@@ -78,11 +78,7 @@ impl RequestLog {
     /// The lines of `/_log`: `count<TAB>URL` for every URL requested at least once. If there were
     /// more unknown URLs than are kept, a last line counts them under `*`.
     pub(super) fn lines(self: Arc<Self>, site: Site, naming: Naming) -> impl Iterator<Item = String> + Send {
-        let unknown = self
-            .unknown
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let beyond = self.beyond.load(Ordering::Relaxed);
         let known = Kind::ALL.into_iter().flat_map(move |kind| {
             let (log, naming) = (Arc::clone(&self), naming.clone());
@@ -98,19 +94,10 @@ impl RequestLog {
 
     /// The sums of all counters.
     pub(super) fn report(&self) -> SiteReport {
-        let unknown = self
-            .unknown
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-            .sum::<u64>();
+        let unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner).values().sum::<u64>();
         let mut report = SiteReport {
             page_requests: self.sum(Kind::Page),
-            distinct_pages: self
-                .of_kind(Kind::Page)
-                .iter()
-                .filter(|count| loaded(count) > 0)
-                .count() as u64,
+            distinct_pages: self.of_kind(Kind::Page).iter().filter(|count| loaded(count) > 0).count() as u64,
             robots_requests: self.sum(Kind::Robots),
             redirect_requests: self.sum(Kind::Redirect),
             missing_requests: self.sum(Kind::Missing),

@@ -129,13 +129,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of `/_log`.
-    pub const ALL: [Kind; 5] = [
-        Kind::Page,
-        Kind::Robots,
-        Kind::Redirect,
-        Kind::Missing,
-        Kind::Disallowed,
-    ];
+    pub const ALL: [Kind; 5] = [Kind::Page, Kind::Robots, Kind::Redirect, Kind::Missing, Kind::Disallowed];
 }
 
 /// One URL of the site, as a number.

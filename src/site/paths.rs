@@ -52,16 +52,8 @@ impl Site {
     /// What stands at a path of a host: nothing, unless it is spelled exactly as the site links it.
     pub fn locate(&self, host: u32, path: &str) -> Option<Place> {
         let place = match path {
-            "/" => Place {
-                kind: Kind::Page,
-                host,
-                index: 0,
-            },
-            "/robots.txt" => Place {
-                kind: Kind::Robots,
-                host,
-                index: 0,
-            },
+            "/" => Place { kind: Kind::Page, host, index: 0 },
+            "/robots.txt" => Place { kind: Kind::Robots, host, index: 0 },
             _ => guess(host, path)?,
         };
         if place.index >= self.count(place.kind, host) {
@@ -123,9 +115,6 @@ fn guess(host: u32, path: &str) -> Option<Place> {
     let stem = path.strip_suffix(SUFFIX)?;
     let index = stem.get(stem.len().checked_sub(DIGITS)?..)?.parse().ok()?;
     let numbered = [Kind::Redirect, Kind::Missing, Kind::Disallowed];
-    let kind = numbered
-        .into_iter()
-        .find(|kind| kind.section() == Some(section))
-        .unwrap_or(Kind::Page);
+    let kind = numbered.into_iter().find(|kind| kind.section() == Some(section)).unwrap_or(Kind::Page);
     Some(Place { kind, host, index })
 }

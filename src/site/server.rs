@@ -77,9 +77,7 @@ async fn serve_connection(site: Arc<Site>, log: Arc<RequestLog>, stream: TcpStre
     let handler = Handler { site, log, address };
     let service = service_fn(move |request| ready(Ok::<_, Infallible>(handler.handle(&request))));
     // errors here are the client's: it left, or it does not speak HTTP
-    let _ = http1::Builder::new()
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
 /// Answers requests of one connection.
@@ -95,19 +93,13 @@ impl Handler {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let mut response = Response::new(SiteBody::Whole(Bytes::new()));
             *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-            response
-                .headers_mut()
-                .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
         // a proxy's client names the host in the request line, and only there it counts (RFC 9112, 3.2.2)
         let header = request.headers().get(HOST).and_then(|value| value.to_str().ok());
-        let authority = request
-            .uri()
-            .authority()
-            .map(hyper::http::uri::Authority::as_str)
-            .or(header)
-            .unwrap_or("");
+        let authority =
+            request.uri().authority().map(hyper::http::uri::Authority::as_str).or(header).unwrap_or("");
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let (host, naming) = self.site.read_authority(authority);
         if let Some(body) = self.listing(path, &naming) {
@@ -125,8 +117,7 @@ impl Handler {
     }
 
     fn answer_unknown(&self, authority: &str, path: &str) -> Response<SiteBody> {
-        self.log
-            .count_unknown(format!("http://{}{path}", authority.escape_default()));
+        self.log.count_unknown(format!("http://{}{path}", authority.escape_default()));
         into_response(Answer::not_found())
     }
 
@@ -142,11 +133,7 @@ impl Handler {
 }
 
 fn into_response(answer: Answer) -> Response<SiteBody> {
-    let mut response = respond_with(
-        answer.status,
-        answer.content_type,
-        SiteBody::Whole(answer.body.into()),
-    );
+    let mut response = respond_with(answer.status, answer.content_type, SiteBody::Whole(answer.body.into()));
     if let Some(Ok(location)) = answer.location.map(HeaderValue::try_from) {
         response.headers_mut().insert(LOCATION, location);
     }
@@ -156,9 +143,7 @@ fn into_response(answer: Answer) -> Response<SiteBody> {
 fn respond_with(status: u16, content_type: &'static str, body: SiteBody) -> Response<SiteBody> {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 

@@ -28,10 +28,7 @@ impl SkipCounts {
 
     /// Reason and count, for those that occurred.
     pub fn iter(&self) -> impl Iterator<Item = (SkipReason, u64)> + '_ {
-        SkipReason::ALL
-            .into_iter()
-            .map(|reason| (reason, self.of(reason)))
-            .filter(|(_, n)| *n > 0)
+        SkipReason::ALL.into_iter().map(|reason| (reason, self.of(reason))).filter(|(_, n)| *n > 0)
     }
 }
 

@@ -229,10 +229,7 @@ mod tests {
 
     #[test]
     fn the_summary_has_the_documented_shape() {
-        let mut totals = Snapshot {
-            elapsed: Duration::from_micros(1_234_567),
-            ..Snapshot::default()
-        };
+        let mut totals = Snapshot { elapsed: Duration::from_micros(1_234_567), ..Snapshot::default() };
         totals.pages.by_status.insert(200, 3);
         totals.pages.by_error.insert(ErrorKind::Dns, 1);
         totals.urls.skipped_before_queue.insert(SkipReason::OutOfScope, 2);
@@ -248,10 +245,7 @@ mod tests {
             expected_pages_missed: 0.0,
             health: FilterHealth::Good,
         });
-        let summary = Summary {
-            end_reason: EndReason::Done,
-            totals,
-        };
+        let summary = Summary { end_reason: EndReason::Done, totals };
         let value = serde_json::to_value(&summary).expect("serializable");
         let expected = serde_json::json!({
             "end_reason": "done",

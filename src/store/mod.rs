@@ -26,11 +26,7 @@ fn aside(path: &Path) -> PathBuf {
 
 /// Makes the entries of a directory durable.
 pub fn sync_directory(path: &Path) -> std::io::Result<()> {
-    let path = if path.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        path
-    };
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     File::open(path)?.sync_all()
 }
 
@@ -60,21 +56,14 @@ pub struct DirectoryLock {
 /// # Errors
 /// [`LockError::Held`] where another process holds it.
 pub fn lock_file(path: &Path) -> Result<DirectoryLock, LockError> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)?;
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(std::fs::TryLockError::WouldBlock) => {
             let mut holder = String::new();
             // The holder's own words help, but are not needed to refuse.
             let _ = file.take(64).read_to_string(&mut holder);
-            return Err(LockError::Held {
-                holder: holder.trim().to_owned(),
-            });
+            return Err(LockError::Held { holder: holder.trim().to_owned() });
         }
         Err(std::fs::TryLockError::Error(source)) => return Err(source.into()),
     }

@@ -69,11 +69,7 @@ impl Canonicalizer {
         let (mut requested, mut canonical) = (String::new(), String::new());
         let parts = whatwg::write_requested(url, &mut requested)?;
         self.write(&requested, &parts, self.kept_fragment(url), &mut canonical);
-        Ok(Target {
-            requested,
-            canonical,
-            parts,
-        })
+        Ok(Target { requested, canonical, parts })
     }
 
     /// Resolves the references of one page.

@@ -124,9 +124,7 @@ impl Frame {
     /// The end of the directory above the one that ends at `end`; the root is above itself.
     fn parent(&self, end: usize) -> Option<usize> {
         let path = self.origin();
-        let above = self.page[path..end - 1]
-            .rfind('/')
-            .map_or(end, |at| path + at + 1);
+        let above = self.page[path..end - 1].rfind('/').map_or(end, |at| path + at + 1);
         // the `url` crate does not leave what looks like a drive (`C:`), whatever the scheme
         let drive = matches!(self.page.as_bytes()[above..end], [letter, b':' | b'|', b'/'] if letter.is_ascii_alphabetic());
         (!drive).then_some(above)
@@ -150,10 +148,7 @@ fn elsewhere<'r>(
     }
     requested.push_str(&reference[host_end..tail.end]);
     Some(Answer {
-        parts: Parts {
-            origin_length: u16::try_from(host.end).ok()?,
-            host,
-        },
+        parts: Parts { origin_length: u16::try_from(host.end).ok()?, host },
         plain: !tail.percent,
         fragment: tail.fragment(reference),
     })
@@ -230,10 +225,7 @@ fn may_be_dots(bytes: &[u8], start: usize) -> bool {
 
 /// Whether a `:` comes before the first `/`, `?` or `#`, so that there may be a scheme.
 fn has_early_colon(bytes: &[u8]) -> bool {
-    bytes
-        .iter()
-        .find(|byte| matches!(byte, b':' | b'/' | b'?' | b'#'))
-        .is_some_and(|byte| *byte == b':')
+    bytes.iter().find(|byte| matches!(byte, b':' | b'/' | b'?' | b'#')).is_some_and(|byte| *byte == b':')
 }
 
 /// Where a host name ends that begins at `start` and is its own ASCII form: small

@@ -80,10 +80,7 @@ mod tests {
     fn another_secret_gives_other_keys() {
         let url = "http://site.test/a/page/with/a/path.html";
         assert_ne!(KeySecret::from_seed(1).key(url), KeySecret::from_seed(2).key(url));
-        assert_ne!(
-            KeySecret::random().expect("random bytes"),
-            KeySecret::random().expect("random bytes")
-        );
+        assert_ne!(KeySecret::random().expect("random bytes"), KeySecret::random().expect("random bytes"));
     }
 
     #[test]

@@ -11,9 +11,7 @@ use super::{names, percent};
 
 /// Applies the rules to path and query, which begin at `path_start` and reach to the end of `url`.
 pub(super) fn edit(rules: &Rules, url: &mut String, path_start: usize) {
-    let path_end = url[path_start..]
-        .find('?')
-        .map_or(url.len(), |at| path_start + at);
+    let path_end = url[path_start..].find('?').map_or(url.len(), |at| path_start + at);
     if path_end < url.len() {
         edit_query(rules, url, path_end);
     }
@@ -39,10 +37,7 @@ pub(super) fn edit(rules: &Rules, url: &mut String, path_start: usize) {
 fn edit_query(rules: &Rules, url: &mut String, mark: usize) {
     let query = &url[mark + 1..];
     let all = query.split('&').count();
-    let mut kept: Vec<&str> = query
-        .split('&')
-        .filter(|parameter| !is_dropped(rules, parameter))
-        .collect();
+    let mut kept: Vec<&str> = query.split('&').filter(|parameter| !is_dropped(rules, parameter)).collect();
     let dropped = kept.len() < all;
     if rules.sort_query {
         // stable, so that parameters of one name keep their order
@@ -79,8 +74,7 @@ fn is_listed(list: &[String], name: &str) -> bool {
         return list.iter().any(|listed| listed == name);
     }
     let decoded = percent::decode(&name.replace('+', " "));
-    list.iter()
-        .any(|listed| listed.as_bytes() == decoded || listed == name)
+    list.iter().any(|listed| listed.as_bytes() == decoded || listed == name)
 }
 
 /// The path without session ids; none where there is none to drop.

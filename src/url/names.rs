@@ -99,9 +99,7 @@ const PERHAPS_SESSION: [&str; 5] = ["sessid", "session", "session_id", "sessioni
 
 /// Whether a parameter only tracks a click or a campaign. Letter case is ignored.
 pub(super) fn is_tracking(name: &str) -> bool {
-    TRACKING_PREFIXES
-        .iter()
-        .any(|prefix| name.len() > prefix.len() && has_prefix(name, prefix))
+    TRACKING_PREFIXES.iter().any(|prefix| name.len() > prefix.len() && has_prefix(name, prefix))
         || contains(&TRACKING, name)
 }
 
@@ -126,9 +124,7 @@ fn is_asp_session_cookie(name: &str) -> bool {
     const PREFIX: &str = "aspsessionid";
     name.len() == PREFIX.len() + 8
         && has_prefix(name, PREFIX)
-        && name.as_bytes()[PREFIX.len()..]
-            .iter()
-            .all(u8::is_ascii_alphabetic)
+        && name.as_bytes()[PREFIX.len()..].iter().all(u8::is_ascii_alphabetic)
 }
 
 /// Whether a value could hardly be a number or a word that a person chose.
@@ -139,9 +135,7 @@ fn looks_random(value: &str) -> bool {
 }
 
 fn has_prefix(name: &str, prefix: &str) -> bool {
-    name.as_bytes()
-        .get(..prefix.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
+    name.as_bytes().get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
 }
 
 /// Whether a sorted list of names in lower case holds a name, whatever its letter case.
@@ -156,31 +150,12 @@ mod tests {
 
     #[test]
     fn whole_names_in_any_letter_case_track() {
-        for name in [
-            "utm_source",
-            "UTM_Medium",
-            "utm_x",
-            "gclid",
-            "GCLID",
-            "fbclid",
-            "ScCid",
-            "mc_eid",
-            "_ga",
-        ] {
+        for name in
+            ["utm_source", "UTM_Medium", "utm_x", "gclid", "GCLID", "fbclid", "ScCid", "mc_eid", "_ga"]
+        {
             assert!(is_tracking(name), "{name}");
         }
-        for name in [
-            "",
-            "utm_",
-            "xutm_source",
-            "utm",
-            "ref",
-            "source",
-            "gclid2",
-            "id",
-            "page",
-            "utmé",
-        ] {
+        for name in ["", "utm_", "xutm_source", "utm", "ref", "source", "gclid2", "id", "page", "utmé"] {
             assert!(!is_tracking(name), "{name}");
         }
     }

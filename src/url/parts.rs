@@ -16,18 +16,13 @@ impl Parts {
     /// accepted; of one that is no requested URL the parts mean nothing.
     pub fn of(requested: &str) -> Self {
         let start = requested.find("://").map_or(0, |at| at + 3);
-        let length = requested[start..]
-            .find(['/', '?', '#'])
-            .unwrap_or(requested.len() - start);
+        let length = requested[start..].find(['/', '?', '#']).unwrap_or(requested.len() - start);
         let authority = &requested[start..start + length];
         let host = match authority.find(']') {
             Some(bracket) => bracket + 1,
             None => authority.find(':').unwrap_or(length),
         };
-        Self {
-            origin_length: u16::try_from(start + length).unwrap_or(0),
-            host: start..start + host,
-        }
+        Self { origin_length: u16::try_from(start + length).unwrap_or(0), host: start..start + host }
     }
 }
 
@@ -82,11 +77,7 @@ mod tests {
     fn parts_are_found_whatever_the_host() {
         for (url, host, origin) in [
             ("http://site.test/", "site.test", "http://site.test"),
-            (
-                "https://site.test:8443/a:b/c?d=e://f",
-                "site.test",
-                "https://site.test:8443",
-            ),
+            ("https://site.test:8443/a:b/c?d=e://f", "site.test", "https://site.test:8443"),
             ("http://[::1]/", "[::1]", "http://[::1]"),
             ("http://[::1]:8080/[x]", "[::1]", "http://[::1]:8080"),
             ("http://127.0.0.1:1/?a@b", "127.0.0.1", "http://127.0.0.1:1"),

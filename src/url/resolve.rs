@@ -22,12 +22,7 @@ impl<'a> Resolver<'a> {
         base: &'a Url,
         encoding: Option<&'static Encoding>,
     ) -> Self {
-        Self {
-            canonicalizer,
-            base,
-            encoding,
-            frame: Frame::new(base),
-        }
+        Self { canonicalizer, base, encoding, frame: Frame::new(base) }
     }
 
     /// Resolves a reference as it is written in the page (entities decoded).
@@ -55,11 +50,7 @@ impl<'a> Resolver<'a> {
     pub fn target(&self, reference: &str) -> Result<Target, Reject> {
         let (mut requested, mut canonical) = (String::new(), String::new());
         let parts = self.resolve(reference, &mut requested, &mut canonical)?;
-        Ok(Target {
-            requested,
-            canonical,
-            parts,
-        })
+        Ok(Target { requested, canonical, parts })
     }
 
     /// The fast path alone, which may have no answer.
@@ -75,8 +66,7 @@ impl<'a> Resolver<'a> {
         if answer.plain && self.canonicalizer.copies_plain() {
             canonical.push_str(requested);
         } else {
-            self.canonicalizer
-                .write(requested, &answer.parts, None, canonical);
+            self.canonicalizer.write(requested, &answer.parts, None, canonical);
         }
     }
 

@@ -12,9 +12,7 @@ fn plain(text: &str) -> Target {
 
 /// The target of an absolute URL under some rules.
 fn under(rules: Rules, text: &str) -> Target {
-    Canonicalizer::new(rules)
-        .parse(text)
-        .unwrap_or_else(|reject| panic!("{text}: {reject}"))
+    Canonicalizer::new(rules).parse(text).unwrap_or_else(|reject| panic!("{text}: {reject}"))
 }
 
 /// The rules with one switch on, by its name on the command line.

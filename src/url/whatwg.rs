@@ -48,16 +48,12 @@ pub(super) fn parse(
     let reference = without_needless_slashes(reference);
     let options = Url::options().base_url(base);
     let url = match encoding {
-        Some(encoding) => options
-            .encoding_override(Some(&|query| encode_query(query, encoding)))
-            .parse(&reference),
+        Some(encoding) => {
+            options.encoding_override(Some(&|query| encode_query(query, encoding))).parse(&reference)
+        }
         None => options.parse(&reference),
     }?;
-    if is_crawled(url.scheme()) {
-        Ok(url)
-    } else {
-        Err(Reject::OtherScheme(url.scheme().to_owned()))
-    }
+    if is_crawled(url.scheme()) { Ok(url) } else { Err(Reject::OtherScheme(url.scheme().to_owned())) }
 }
 
 /// Appends what is requested for a URL: all of it but userinfo and fragment.
@@ -133,11 +129,7 @@ fn without_needless_slashes(reference: &str) -> Cow<'_, str> {
         Cow::Borrowed(reference)
     };
     let rest = cleaned.trim_start_matches(['/', '\\']);
-    if cleaned.len() - rest.len() > 2 {
-        Cow::Owned(format!("//{rest}"))
-    } else {
-        cleaned
-    }
+    if cleaned.len() - rest.len() > 2 { Cow::Owned(format!("//{rest}")) } else { cleaned }
 }
 
 /// A query in the encoding of its document. A character that the encoding lacks
@@ -151,9 +143,8 @@ fn encode_query<'q>(query: &'q str, encoding: &'static Encoding) -> Cow<'q, [u8]
     let mut rest = query;
     loop {
         // enough for any encoding's next character, should the estimate be short
-        let wanted = encoder
-            .max_buffer_length_from_utf8_without_replacement(rest.len())
-            .unwrap_or(rest.len());
+        let wanted =
+            encoder.max_buffer_length_from_utf8_without_replacement(rest.len()).unwrap_or(rest.len());
         bytes.reserve(wanted.max(16));
         let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
         rest = &rest[read..];

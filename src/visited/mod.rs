@@ -35,10 +35,7 @@ pub struct Crossing {
 }
 impl Visited {
     pub fn new() -> Self {
-        Self {
-            seen: HashSet::new(),
-            asked: 0,
-        }
+        Self { seen: HashSet::new(), asked: 0 }
     }
     pub fn ask(&mut self, keys: &[u64], out: &mut Vec<Answer>) {
         let mut batch = HashSet::new();
@@ -48,11 +45,7 @@ impl Visited {
                 Answer::Doubt
             } else {
                 batch.insert(*k);
-                if self.seen.insert(*k) {
-                    Answer::New
-                } else {
-                    Answer::Repeat
-                }
+                if self.seen.insert(*k) { Answer::New } else { Answer::Repeat }
             });
         }
     }

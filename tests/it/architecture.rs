@@ -33,9 +33,7 @@ const UNSAFE_LEAVES: &[&str] = &[];
 type Tree = BTreeMap<String, String>;
 
 fn row_of(module: &str) -> Option<u8> {
-    ROWS.iter()
-        .find(|(_, modules)| modules.contains(&module))
-        .map(|(row, _)| *row)
+    ROWS.iter().find(|(_, modules)| modules.contains(&module)).map(|(row, _)| *row)
 }
 
 /// The top-level module a file belongs to: `url` for `url/key.rs` and `url.rs`.
@@ -74,10 +72,7 @@ fn layering(file: &str, row: u8, tokens: &[Token], found: &mut Vec<String>) {
             continue;
         }
         match row_of(module) {
-            None => found.push(format!(
-                "{file}:{line}: {} names no module of the table",
-                path.join("::")
-            )),
+            None => found.push(format!("{file}:{line}: {} names no module of the table", path.join("::"))),
             Some(other) if other > row => found.push(format!("{file}:{line}: imports {module}, a row above")),
             Some(other) if other == row => {
                 found.push(format!("{file}:{line}: imports {module} of its own row"));
@@ -91,14 +86,8 @@ fn unsafe_code(file: &str, tokens: &[Token], leaves: &[&str], found: &mut Vec<St
     if leaves.contains(&file) {
         return;
     }
-    for token in tokens
-        .iter()
-        .filter(|token| token.text == "unsafe" || token.text == "unsafe_code")
-    {
-        found.push(format!(
-            "{file}:{}: unsafe outside the known leaf modules",
-            token.line
-        ));
+    for token in tokens.iter().filter(|token| token.text == "unsafe" || token.text == "unsafe_code") {
+        found.push(format!("{file}:{}: unsafe outside the known leaf modules", token.line));
     }
 }
 
@@ -132,10 +121,7 @@ fn read_tree(root: &Path, below: &str, tree: &mut Tree) {
         let name = format!("{below}{}", entry.file_name().to_str().unwrap());
         if entry.file_type().unwrap().is_dir() {
             read_tree(root, &format!("{name}/"), tree);
-        } else if Path::new(&name)
-            .extension()
-            .is_some_and(|extension| extension == "rs")
-        {
+        } else if Path::new(&name).extension().is_some_and(|extension| extension == "rs") {
             tree.insert(name, std::fs::read_to_string(entry.path()).unwrap());
         }
     }
@@ -154,10 +140,7 @@ fn the_sources_keep_to_the_layers() {
     let found = offences(&tree, UNSAFE_LEAVES);
     assert!(found.is_empty(), "{}", found.join("\n"));
     for leaf in UNSAFE_LEAVES {
-        assert!(
-            tree.contains_key(*leaf),
-            "{leaf} is listed as a leaf and is not there"
-        );
+        assert!(tree.contains_key(*leaf), "{leaf} is listed as a leaf and is not there");
     }
 }
 
@@ -165,10 +148,7 @@ fn the_sources_keep_to_the_layers() {
 fn every_module_of_the_table_exists() {
     let tree = sources();
     for module in ROWS.iter().flat_map(|(_, modules)| modules.iter()) {
-        assert!(
-            tree.keys().any(|file| module_of(file) == *module),
-            "{module} stands in the table alone"
-        );
+        assert!(tree.keys().any(|file| module_of(file) == *module), "{module} stands in the table alone");
     }
 }
 
@@ -176,18 +156,13 @@ fn every_module_of_the_table_exists() {
 fn the_library_documents_this_very_table() {
     let library = &sources()["lib.rs"];
     let of_library = ROWS.iter().filter(|(_, modules)| *modules != ["cli"]);
-    let expected: Vec<(u8, Vec<&str>)> = of_library
-        .map(|(row, modules)| (*row, modules.to_vec()))
-        .collect();
+    let expected: Vec<(u8, Vec<&str>)> = of_library.map(|(row, modules)| (*row, modules.to_vec())).collect();
     assert_eq!(documented_rows(library), expected);
 }
 
 /// What the rules find in a tree of one file.
 fn offences_of(file: &str, text: &str) -> Vec<String> {
-    offences(
-        &Tree::from([(file.to_owned(), text.to_owned())]),
-        &["budget/machine.rs"],
-    )
+    offences(&Tree::from([(file.to_owned(), text.to_owned())]), &["budget/machine.rs"])
 }
 
 #[test]
@@ -201,14 +176,8 @@ fn each_kind_of_offence_is_found() {
         ("robots/mod.rs", "use {std::fmt, crate::visited};"),
         ("robots/mod.rs", "fn f() -> crate::fetch::Answer { todo!() }"),
         ("robots/mod.rs", "mod inner { use super::super::sink; }"),
-        (
-            "robots/mod.rs",
-            "mod inner { mod deeper { fn f() { super::super::super::stats::f() } } }",
-        ),
-        (
-            "store/log.rs",
-            "fn f<'a>(x: &'a str) { let c = 'x'; crate::frontier::f(c) }",
-        ),
+        ("robots/mod.rs", "mod inner { mod deeper { fn f() { super::super::super::stats::f() } } }"),
+        ("store/log.rs", "fn f<'a>(x: &'a str) { let c = 'x'; crate::frontier::f(c) }"),
         ("store/log.rs", "use crate::Crawl;"),
         ("novel/mod.rs", ""),
         ("novel.rs", ""),
@@ -218,31 +187,17 @@ fn each_kind_of_offence_is_found() {
         ("store/mod.rs", "fn f() { println!(\"x\") }"),
         ("engine/mod.rs", "fn f() { std::eprint!(\"x\") }"),
     ] {
-        assert_eq!(
-            offences_of(file, text).len(),
-            1,
-            "{file}: {text}: {:?}",
-            offences_of(file, text)
-        );
+        assert_eq!(offences_of(file, text).len(), 1, "{file}: {text}: {:?}", offences_of(file, text));
     }
 }
 
 #[test]
 fn what_is_allowed_is_not_found() {
     for (file, text) in [
-        (
-            "engine/mod.rs",
-            "use crate::{frontier::Frontier, url, budget::Share, fetch};",
-        ),
-        (
-            "robots/mod.rs",
-            "mod parse; use self::parse::Rules; use crate::robots::parse::f; use ::url::Url;",
-        ),
+        ("engine/mod.rs", "use crate::{frontier::Frontier, url, budget::Share, fetch};"),
+        ("robots/mod.rs", "mod parse; use self::parse::Rules; use crate::robots::parse::f; use ::url::Url;"),
         ("robots/parse.rs", "use super::Rules; use super::super::url::Key;"),
-        (
-            "robots/mod.rs",
-            "mod tests { use super::*; use super::super::model::Via; }",
-        ),
+        ("robots/mod.rs", "mod tests { use super::*; use super::super::model::Via; }"),
         (
             "robots/mod.rs",
             "// use crate::engine\n/* unsafe /* nested */ crate::sink */ /// crate::fetch\nfn f() {}",
@@ -255,20 +210,11 @@ fn what_is_allowed_is_not_found() {
             "robots/mod.rs",
             "const A: &[u8] = b\"unsafe\"; const B: char = '\"'; const C: char = '\\''; use crate::url;",
         ),
-        (
-            "budget/machine.rs",
-            "#![allow(unsafe_code)] fn f() { unsafe { g() } }",
-        ),
-        (
-            "cli/crawl.rs",
-            "use crate::cli::progress; fn f() { println!(\"x\") }",
-        ),
+        ("budget/machine.rs", "#![allow(unsafe_code)] fn f() { unsafe { g() } }"),
+        ("cli/crawl.rs", "use crate::cli::progress; fn f() { println!(\"x\") }"),
         ("main.rs", "mod cli; fn main() { eprintln!(\"x\") }"),
         ("sink/mod.rs", "fn print() { writeln!(out, \"x\") }"),
-        (
-            "sink/mod.rs",
-            "pub(crate) struct A; pub(in crate::sink) struct B; pub(super) struct C;",
-        ),
+        ("sink/mod.rs", "pub(crate) struct A; pub(in crate::sink) struct B; pub(super) struct C;"),
     ] {
         assert_eq!(offences_of(file, text), Vec::<String>::new(), "{file}: {text}");
     }
@@ -278,8 +224,5 @@ fn what_is_allowed_is_not_found() {
 fn the_table_is_read_from_the_documentation() {
     let library =
         "//! text\n//! | row | modules |\n//! |---|---|\n//! | 4 | [`a`], [`b`] |\n//! | 0 | [`c`] |\n";
-    assert_eq!(
-        documented_rows(library),
-        vec![(4, vec!["a", "b"]), (0, vec!["c"])]
-    );
+    assert_eq!(documented_rows(library), vec![(4, vec!["a", "b"]), (0, vec!["c"])]);
 }

@@ -51,26 +51,14 @@ fn refused(arguments: &[&str], code: i32, parts: &[&str]) {
         assert!(message.contains(part), "{part:?} is missing in {message}");
     }
     assert!(output.stdout.is_empty());
-    assert_eq!(
-        fs::read_dir(folder.path()).expect("readable").count(),
-        0,
-        "{arguments:?} left files"
-    );
+    assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0, "{arguments:?} left files");
 }
 
 #[test]
 fn unusable_command_lines_are_usage_errors() {
     refused(&["crawl", "--colour", "red"], 2, &["--colour"]);
-    refused(
-        &["crawl", "--memory", "much", "http://a.test/"],
-        2,
-        &["--memory", "much", "64MiB"],
-    );
-    refused(
-        &["crawl", "--scope", "all", "http://a.test/"],
-        2,
-        &["--scope", "domain"],
-    );
+    refused(&["crawl", "--memory", "much", "http://a.test/"], 2, &["--memory", "much", "64MiB"]);
+    refused(&["crawl", "--scope", "all", "http://a.test/"], 2, &["--scope", "domain"]);
     refused(&["crawl"], 2, &["no seeds", "--seeds"]);
     refused(&["crowl"], 2, &["crowl"]);
 }
@@ -78,57 +66,17 @@ fn unusable_command_lines_are_usage_errors() {
 #[test]
 fn unusable_settings_are_configuration_errors() {
     let seed = "http://a.test/";
-    refused(
-        &["crawl", seed, "--memory", "1MiB"],
-        3,
-        &["--memory 1MiB", "smallest budget", "MiB"],
-    );
-    refused(
-        &["crawl", seed, "--bits-per-url", "8", "--fp-rate", "0.1"],
-        3,
-        &["--bits-per-url", "--fp-rate"],
-    );
-    refused(
-        &["crawl", seed, "--per-host", "2"],
-        3,
-        &["--per-host", "--delay 0s"],
-    );
-    refused(
-        &["crawl", seed, "--include", "a(b"],
-        3,
-        &["--include a(b", "unclosed group"],
-    );
+    refused(&["crawl", seed, "--memory", "1MiB"], 3, &["--memory 1MiB", "smallest budget", "MiB"]);
+    refused(&["crawl", seed, "--bits-per-url", "8", "--fp-rate", "0.1"], 3, &["--bits-per-url", "--fp-rate"]);
+    refused(&["crawl", seed, "--per-host", "2"], 3, &["--per-host", "--delay 0s"]);
+    refused(&["crawl", seed, "--include", "a(b"], 3, &["--include a(b", "unclosed group"]);
     refused(&["crawl", seed, "-H", "Host: b"], 3, &["Host: b", "--resolve"]);
-    refused(
-        &["crawl", seed, "-A", "a\nb"],
-        3,
-        &["--user-agent a\\u{a}b", "control characters"],
-    );
-    refused(
-        &["crawl", seed, "--proxy", "nowhere"],
-        3,
-        &["--proxy nowhere", "http://host:port"],
-    );
-    refused(
-        &["crawl", seed, "--resolve", "a.test:b"],
-        3,
-        &["--resolve a.test:b", "HOST[:PORT]:ADDR"],
-    );
-    refused(
-        &["crawl", seed, "--ca-file", "no.pem"],
-        3,
-        &["--ca-file no.pem", "cannot be read"],
-    );
-    refused(
-        &["crawl", seed, "--config", "no.toml"],
-        3,
-        &["--config no.toml", "cannot be read"],
-    );
-    refused(
-        &["crawl", "--seeds", "no.txt"],
-        3,
-        &["--seeds no.txt", "cannot be read"],
-    );
+    refused(&["crawl", seed, "-A", "a\nb"], 3, &["--user-agent a\\u{a}b", "control characters"]);
+    refused(&["crawl", seed, "--proxy", "nowhere"], 3, &["--proxy nowhere", "http://host:port"]);
+    refused(&["crawl", seed, "--resolve", "a.test:b"], 3, &["--resolve a.test:b", "HOST[:PORT]:ADDR"]);
+    refused(&["crawl", seed, "--ca-file", "no.pem"], 3, &["--ca-file no.pem", "cannot be read"]);
+    refused(&["crawl", seed, "--config", "no.toml"], 3, &["--config no.toml", "cannot be read"]);
+    refused(&["crawl", "--seeds", "no.txt"], 3, &["--seeds no.txt", "cannot be read"]);
     refused(&["crawl", "--seeds", "."], 3, &["--seeds .", "directory"]);
 }
 
@@ -149,24 +97,15 @@ fn the_environment_lies_under_the_flags() {
     let folder = folder();
     let plan = |variable: (&str, &str), arguments: &[&str]| {
         let arguments = [&["plan"], arguments].concat();
-        let output = dragline(folder.path(), &arguments)
-            .env(variable.0, variable.1)
-            .output();
+        let output = dragline(folder.path(), &arguments).env(variable.0, variable.1).output();
         stdout(&output.expect("the binary runs"))
     };
     let variable = ("DRAGLINE_MEMORY", "64MiB");
     assert!(plan(variable, &[]).starts_with("budget 64.0 MiB\n"));
     assert!(plan(variable, &["--memory", "32MiB"]).starts_with("budget 32.0 MiB\n"));
-    fs::write(
-        folder.path().join("c.toml"),
-        "memory = '48MiB'\ndedup = 'exact'\n",
-    )
-    .expect("written");
+    fs::write(folder.path().join("c.toml"), "memory = '48MiB'\ndedup = 'exact'\n").expect("written");
     let merged = plan(variable, &["--config", "c.toml"]);
-    assert!(
-        merged.starts_with("budget 64.0 MiB\n") && merged.contains("no filter"),
-        "{merged}"
-    );
+    assert!(merged.starts_with("budget 64.0 MiB\n") && merged.contains("no filter"), "{merged}");
     let sized = plan(("DRAGLINE_BITS_PER_URL", "12"), &["--fp-rate", "0.1"]);
     assert!(sized.contains("filter"), "{sized}");
 }
@@ -181,18 +120,9 @@ fn bad_seeds_are_reported_with_their_place() {
     let message = stderr(&output);
     let lines: Vec<_> = message.lines().collect();
     assert_eq!(lines.len(), 4, "{message}");
-    assert!(
-        lines[0].contains("seed 1: ") && lines[0].contains("gopher"),
-        "{message}"
-    );
-    assert!(
-        lines[1].contains("list.txt, line 2: ") && lines[1].contains("ftp"),
-        "{message}"
-    );
-    assert!(
-        lines[2].contains("list.txt, line 4: ") && lines[2].contains("example.com"),
-        "{message}"
-    );
+    assert!(lines[0].contains("seed 1: ") && lines[0].contains("gopher"), "{message}");
+    assert!(lines[1].contains("list.txt, line 2: ") && lines[1].contains("ftp"), "{message}");
+    assert!(lines[2].contains("list.txt, line 4: ") && lines[2].contains("example.com"), "{message}");
     assert!(lines[3].contains("no seed is left"), "{message}");
     assert!(!folder.path().join(defaults::OUTPUT).exists());
 }
@@ -219,18 +149,12 @@ fn an_output_that_cannot_be_used_is_refused() {
     fs::write(folder.path().join("file"), "").expect("written");
     fs::create_dir(folder.path().join("mine")).expect("made");
     fs::write(folder.path().join("mine/thesis.txt"), "").expect("written");
-    for (path, part) in [
-        ("file", "no directory"),
-        ("file/below", "cannot be written"),
-        ("mine", "no crawl"),
-    ] {
+    for (path, part) in [("file", "no directory"), ("file/below", "cannot be written"), ("mine", "no crawl")]
+    {
         let output = run(folder.path(), &["crawl", "http://a.test/", "--fresh", "-o", path]);
         assert_eq!(output.status.code(), Some(3), "{path}");
         let message = stderr(&output);
-        assert!(
-            message.contains(part) && message.lines().count() == 1,
-            "{message}"
-        );
+        assert!(message.contains(part) && message.lines().count() == 1, "{message}");
     }
     assert!(folder.path().join("mine/thesis.txt").exists());
 }
@@ -251,10 +175,7 @@ fn a_crawl_directory_is_never_overwritten_unasked() {
     // Nor is it deleted for a crawl that cannot begin.
     let output = run(folder.path(), &["crawl", "ftp://a.test/", "-o", "c", "--fresh"]);
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(
-        fs::read_to_string(path.join("pages.jsonl")).expect("readable"),
-        "{}\n"
-    );
+    assert_eq!(fs::read_to_string(path.join("pages.jsonl")).expect("readable"), "{}\n");
 }
 
 #[test]
@@ -279,14 +200,8 @@ fn help_shows_every_default_and_every_exit_code() {
     for argument in command.get_arguments() {
         let name = argument.get_long().expect("a long flag");
         let default = defaults::describe(name).expect("a default");
-        assert!(
-            flat.contains(&format!("--{name} ")) || flat.contains(&format!("--{name}[")),
-            "{name}"
-        );
-        assert!(
-            flat.contains(&format!("[default: {default}]")),
-            "{name}: {default} is missing in\n{help}"
-        );
+        assert!(flat.contains(&format!("--{name} ")) || flat.contains(&format!("--{name}[")), "{name}");
+        assert!(flat.contains(&format!("[default: {default}]")), "{name}: {default} is missing in\n{help}");
     }
     assert!(help.contains("Exit codes:") && help.contains(" 7  stopped: the disk is full"));
     assert!(stdout(&run(folder().path(), &["--help"])).contains("Exit codes:"));
@@ -296,30 +211,16 @@ fn help_shows_every_default_and_every_exit_code() {
 fn help_does_not_tell_what_the_environment_holds() {
     let folder = folder();
     let mut command = dragline(folder.path(), &["crawl", "--help"]);
-    let output = command
-        .env("DRAGLINE_HEADER", "Cookie: secret")
-        .output()
-        .expect("the binary runs");
+    let output = command.env("DRAGLINE_HEADER", "Cookie: secret").output().expect("the binary runs");
     assert!(stdout(&output).contains("DRAGLINE_HEADER") && !stdout(&output).contains("secret"));
 }
 
 #[test]
 fn a_plan_adds_up_both_ways() {
     let folder = folder();
-    let plan = |arguments: &[&str]| {
-        run(
-            folder.path(),
-            &[&["plan", "--memory", "64MiB"], arguments].concat(),
-        )
-    };
+    let plan = |arguments: &[&str]| run(folder.path(), &[&["plan", "--memory", "64MiB"], arguments].concat());
     let text = stdout(&plan(&[]));
-    for part in [
-        "budget 64.0 MiB",
-        "connections",
-        "frontier",
-        "from URLs to memory",
-        "from memory to URLs",
-    ] {
+    for part in ["budget 64.0 MiB", "connections", "frontier", "from URLs to memory", "from memory to URLs"] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
     let sized = stdout(&plan(&["--expected-urls", "10M", "--fp-rate", "0.01"]));
@@ -328,11 +229,7 @@ fn a_plan_adds_up_both_ways() {
     assert_eq!(output.status.code(), Some(3));
     assert!(stderr(&output).contains("smallest budget"));
     let output = plan(&["--fp-rate", "0.00000001"]);
-    assert!(
-        stderr(&output).contains("--filter classic"),
-        "{}",
-        stderr(&output)
-    );
+    assert!(stderr(&output).contains("--filter classic"), "{}", stderr(&output));
 }
 
 #[test]

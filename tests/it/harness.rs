@@ -34,10 +34,7 @@ pub(crate) fn dragline() -> Command {
             command.env_remove(name);
         }
     }
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -68,11 +65,7 @@ pub(crate) fn crawl_into<Argument: AsRef<str>>(output: &Path, arguments: &[Argum
 /// Starts a crawl and leaves it running.
 pub(crate) fn start<Argument: AsRef<str>>(output: &Path, arguments: &[Argument]) -> Child {
     let mut command = dragline();
-    command
-        .arg("crawl")
-        .args(arguments.iter().map(AsRef::as_ref))
-        .arg("-o")
-        .arg(output);
+    command.arg("crawl").args(arguments.iter().map(AsRef::as_ref)).arg("-o").arg(output);
     command.spawn().unwrap()
 }
 
@@ -124,9 +117,7 @@ fn wait(child: &mut Child) -> Option<i32> {
 /// The rows of a file of JSON lines; none where it is absent.
 pub(crate) fn rows(path: &PathBuf) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e} in {line}")))
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e} in {line}"))).collect()
 }
 
 impl Run {
@@ -139,9 +130,7 @@ impl Run {
     /// The sum over an object of counters.
     fn total(&self, path: &str) -> u64 {
         let value = path.split('.').fold(&self.summary, |value, name| &value[name]);
-        value
-            .as_object()
-            .map_or(0, |all| all.values().filter_map(Value::as_u64).sum())
+        value.as_object().map_or(0, |all| all.values().filter_map(Value::as_u64).sum())
     }
 
     /// How many URLs were skipped for a reason, before and after queueing.
@@ -160,21 +149,14 @@ impl Run {
 
     /// The requested URLs of all records, sorted.
     pub(crate) fn urls(&self) -> Vec<&str> {
-        let mut urls: Vec<&str> = self
-            .pages
-            .iter()
-            .filter_map(|page| page["url"].as_str())
-            .collect();
+        let mut urls: Vec<&str> = self.pages.iter().filter_map(|page| page["url"].as_str()).collect();
         urls.sort_unstable();
         urls
     }
 
     /// Why a URL was skipped, by its row of `skipped.jsonl`.
     pub(crate) fn skip_reason(&self, url: &str) -> Option<&str> {
-        self.skipped
-            .iter()
-            .find(|row| row["url"] == url)
-            .and_then(|row| row["reason"].as_str())
+        self.skipped.iter().find(|row| row["url"] == url).and_then(|row| row["reason"].as_str())
     }
 
     /// The numbers of the summary add up among themselves and with the files.
@@ -182,28 +164,12 @@ impl Run {
     fn check_sums(&self) {
         let fetched = self.number("pages.fetched");
         assert_eq!(fetched, self.pages.len() as u64, "fetched = lines of pages.jsonl");
-        assert_eq!(
-            fetched,
-            self.number("pages.ok") + self.number("pages.failed"),
-            "fetched = ok + failed"
-        );
+        assert_eq!(fetched, self.number("pages.ok") + self.number("pages.failed"), "fetched = ok + failed");
         let failed = self.pages.iter().filter(|page| !page["error"].is_null()).count();
-        assert_eq!(
-            self.number("pages.failed"),
-            failed as u64,
-            "failed = records with an error"
-        );
-        assert_eq!(
-            self.total("pages.by_error"),
-            failed as u64,
-            "failed = sum of by_error"
-        );
+        assert_eq!(self.number("pages.failed"), failed as u64, "failed = records with an error");
+        assert_eq!(self.total("pages.by_error"), failed as u64, "failed = sum of by_error");
         let answered = self.pages.iter().filter(|page| !page["status"].is_null()).count();
-        assert_eq!(
-            self.total("pages.by_status"),
-            answered as u64,
-            "answers = sum of by_status"
-        );
+        assert_eq!(self.total("pages.by_status"), answered as u64, "answers = sum of by_status");
         assert_eq!(
             self.number("urls.discovered"),
             self.number("urls.repeats")
@@ -230,11 +196,7 @@ impl Run {
     fn check_rows(&self) {
         let mut seen = BTreeSet::new();
         for page in &self.pages {
-            let key = if page["canonical"].is_null() {
-                &page["url"]
-            } else {
-                &page["canonical"]
-            };
+            let key = if page["canonical"].is_null() { &page["url"] } else { &page["canonical"] };
             assert!(seen.insert(key.to_string()), "two records of {key}");
         }
         if self.skipped.is_empty() {

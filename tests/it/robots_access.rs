@@ -12,10 +12,7 @@ const CRAWLS: usize = 6;
 
 #[test]
 fn every_row_is_crawled_as_it_must_be() {
-    let rows: Vec<Value> = ROWS
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let rows: Vec<Value> = ROWS.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(!rows.is_empty());
     let queue = Mutex::new(rows.iter());
     let failures = Mutex::new(Vec::new());
@@ -27,10 +24,7 @@ fn every_row_is_crawled_as_it_must_be() {
                         break;
                     };
                     if let Err(failure) = run(row) {
-                        failures
-                            .lock()
-                            .unwrap()
-                            .push(format!("{}: {failure} ({})", row["id"], row["why"]));
+                        failures.lock().unwrap().push(format!("{}: {failure} ({})", row["id"], row["why"]));
                     }
                 }
             });
@@ -50,16 +44,7 @@ fn run(row: &Value) -> Result<(), String> {
     let other = Server::start_at([127, 0, 0, 2].into(), other_host(row));
     let server = Server::start(site(row, &other.authority()));
     let seed = server.url("/page");
-    let limits = [
-        "--timeout",
-        "2s",
-        "--connect-timeout",
-        "2s",
-        "--retries",
-        "1",
-        "--max-retry-after",
-        "1s",
-    ];
+    let limits = ["--timeout", "2s", "--connect-timeout", "2s", "--retries", "1", "--max-retry-after", "1s"];
     let run = crawl(&[&[seed.as_str(), "--scope", "host"][..], &limits[..]].concat());
     let requests = server.count("/page");
     let log: Vec<String> = server.log().into_iter().map(|request| request.path).collect();
@@ -95,31 +80,19 @@ fn site(row: &Value, other: &str) -> Script {
             page = &entry["page"];
         }
     }
-    let of_page = if page.is_null() {
-        Answer::html("<title>page</title>")
-    } else {
-        answer(page, other)
-    };
-    script
-        .on(page["path"].as_str().unwrap_or("/page"), of_page)
-        .on("/landing", Answer::html("landed"))
+    let of_page = if page.is_null() { Answer::html("<title>page</title>") } else { answer(page, other) };
+    script.on(page["path"].as_str().unwrap_or("/page"), of_page).on("/landing", Answer::html("landed"))
 }
 
 /// The answers of OTHERHOST: its body wherever a location names it.
 fn other_host(row: &Value) -> Script {
-    row["robots"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .fold(Script::new(), |script, entry| {
-            let path = entry["location"]
-                .as_str()
-                .and_then(|location| location.strip_prefix("http://OTHERHOST"));
-            match (path, entry["other_body"].as_str()) {
-                (Some(path), Some(body)) => script.on(path, Answer::text(body)),
-                _ => script,
-            }
-        })
+    row["robots"].as_array().unwrap().iter().fold(Script::new(), |script, entry| {
+        let path = entry["location"].as_str().and_then(|location| location.strip_prefix("http://OTHERHOST"));
+        match (path, entry["other_body"].as_str()) {
+            (Some(path), Some(body)) => script.on(path, Answer::text(body)),
+            _ => script,
+        }
+    })
 }
 
 /// What one entry of a row answers.
@@ -127,10 +100,7 @@ fn answer(entry: &Value, other: &str) -> Answer {
     let status = entry["status"].as_u64().unwrap_or(200) as u16;
     let mut answer = Answer::status(status);
     if status < 300 {
-        answer = answer.header(
-            "Content-Type",
-            entry["content_type"].as_str().unwrap_or("text/plain"),
-        );
+        answer = answer.header("Content-Type", entry["content_type"].as_str().unwrap_or("text/plain"));
     }
     if let Some(location) = entry["location"].as_str() {
         answer = answer.header("Location", &location.replace("OTHERHOST", other));
@@ -159,23 +129,13 @@ fn answer(entry: &Value, other: &str) -> Answer {
 /// `count of requests for PATH <= N`, `PATH never in the log`.
 fn check_note(note: &str, log: &[String]) -> Result<(), String> {
     if let Some(path) = note.strip_suffix(" never in the log") {
-        return if log.iter().any(|one| one == path) {
-            Err(format!("{path} is in the log"))
-        } else {
-            Ok(())
-        };
+        return if log.iter().any(|one| one == path) { Err(format!("{path} is in the log")) } else { Ok(()) };
     }
     let (path, most) = note
         .strip_prefix("count of requests for ")
         .and_then(|rest| rest.split_once(" <= "))
         .ok_or_else(|| format!("a note that no check knows: {note}"))?;
     let count = log.iter().filter(|one| *one == path).count();
-    let most: usize = most
-        .parse()
-        .map_err(|_| format!("no number in the note: {note}"))?;
-    if count <= most {
-        Ok(())
-    } else {
-        Err(format!("{path} requested {count} times"))
-    }
+    let most: usize = most.parse().map_err(|_| format!("no number in the note: {note}"))?;
+    if count <= most { Ok(()) } else { Err(format!("{path} requested {count} times")) }
 }

@@ -21,15 +21,10 @@ fn skipped(missing: &str) {
     static SKIPPED: AtomicUsize = AtomicUsize::new(0);
     let so_far = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
     let required = std::env::var("DRAGLINE_REQUIRE_PACKAGES").is_ok_and(|value| value == "1");
-    assert!(
-        !required,
-        "{missing} is not installed, and DRAGLINE_REQUIRE_PACKAGES=1 requires it"
-    );
+    assert!(!required, "{missing} is not installed, and DRAGLINE_REQUIRE_PACKAGES=1 requires it");
     // not `eprintln!`, which the test harness keeps to itself
-    let _best_effort = writeln!(
-        std::io::stderr(),
-        "\nSKIPPED: {missing} is not installed ({so_far} skipped so far)"
-    );
+    let _best_effort =
+        writeln!(std::io::stderr(), "\nSKIPPED: {missing} is not installed ({so_far} skipped so far)");
 }
 
 /// Crawls the site of one package and holds crawl, log and files together.
@@ -67,20 +62,12 @@ fn agree(requests: &[(u16, String)], expected: &Walk, run: &Run) {
     let again: Vec<_> = spelled.iter().filter(|(_, times)| **times > 1).collect();
     assert!(again.is_empty(), "requested more than once: {again:?}");
     let again: Vec<_> = answered.iter().filter(|(_, times)| **times > 1).collect();
-    assert!(
-        again.is_empty(),
-        "requested under more than one spelling: {again:?}"
-    );
+    assert!(again.is_empty(), "requested under more than one spelling: {again:?}");
     let requested: BTreeSet<&str> = answered.keys().map(String::as_str).collect();
     let reachable: BTreeSet<&str> = expected.targets.iter().map(String::as_str).collect();
     let missing: Vec<_> = reachable.difference(&requested).collect();
     let needless: Vec<_> = requested.difference(&reachable).collect();
-    assert!(
-        missing.is_empty(),
-        "{} never requested, such as {:?}",
-        missing.len(),
-        some(&missing)
-    );
+    assert!(missing.is_empty(), "{} never requested, such as {:?}", missing.len(), some(&missing));
     assert!(
         needless.is_empty(),
         "{} requested without a link, such as {:?}",
@@ -88,11 +75,7 @@ fn agree(requests: &[(u16, String)], expected: &Walk, run: &Run) {
         some(&needless)
     );
     assert_eq!(run.pages.len(), reachable.len(), "a record for each");
-    assert_eq!(
-        run.number("pages.by_status.404"),
-        expected.dead as u64,
-        "dead links"
-    );
+    assert_eq!(run.number("pages.by_status.404"), expected.dead as u64, "dead links");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
 }
 
@@ -126,16 +109,8 @@ fn the_walk_sees_what_there_is_to_see() {
         std::fs::write(root.join(name), text).unwrap();
     }
     let walk = Walk::from(root, "index.html");
-    let expected = [
-        "/a.html",
-        "/index.html",
-        "/n.txt",
-        "/no%20thing",
-        "/sub",
-        "/sub/",
-        "/sub/b.html",
-        "/sub/bare/",
-    ];
+    let expected =
+        ["/a.html", "/index.html", "/n.txt", "/no%20thing", "/sub", "/sub/", "/sub/b.html", "/sub/bare/"];
     assert_eq!(walk.targets.iter().collect::<Vec<_>>(), expected);
     assert_eq!((walk.html, walk.dead), (4, 1));
 }

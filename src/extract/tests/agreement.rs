@@ -40,12 +40,7 @@ fn both_readers_agree(package: &str, directory: &str) {
             let page = read(&context(Some(content_type)), &body);
             let reference = reference::read(&context(Some(content_type)), &body, page.encoding);
             assert_eq!(comparable(&page), comparable(&reference), "{}", path.display());
-            assert_eq!(
-                read_in_pieces(&context(Some(content_type)), &body, 1000),
-                page,
-                "{}",
-                path.display()
-            );
+            assert_eq!(read_in_pieces(&context(Some(content_type)), &body, 1000), page, "{}", path.display());
         }
     }
 }

@@ -10,12 +10,7 @@ fn rows() -> impl Iterator<Item = Value> {
 }
 
 fn strings(row: &Value, key: &str) -> BTreeSet<String> {
-    row[key]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|one| one.as_str().unwrap().to_owned())
-        .collect()
+    row[key].as_array().into_iter().flatten().map(|one| one.as_str().unwrap().to_owned()).collect()
 }
 
 fn decode_base64(text: &str) -> Vec<u8> {
@@ -59,10 +54,7 @@ fn finds_the_links_of_every_row() {
     for row in rows().filter(|row| row["class"] != "huge") {
         let header = |name: &str| row["headers"][name].as_str();
         let tags: Vec<&str> = header("x-robots-tag").into_iter().collect();
-        let context = PageContext {
-            x_robots_tag: &tags,
-            ..context(header("content-type"))
-        };
+        let context = PageContext { x_robots_tag: &tags, ..context(header("content-type")) };
         let body = match &row["html_b64"] {
             Value::String(coded) => decode_base64(coded),
             _ => row["html"].as_str().unwrap().as_bytes().to_vec(),

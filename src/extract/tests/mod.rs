@@ -18,11 +18,7 @@ use std::collections::BTreeSet;
 
 /// A context as the tests mean it: HTML, robots named dragline.
 fn context(content_type: Option<&str>) -> PageContext<'_> {
-    PageContext {
-        content_type,
-        robots_agent: "dragline",
-        ..PageContext::default()
-    }
+    PageContext { content_type, robots_agent: "dragline", ..PageContext::default() }
 }
 
 fn utf8_html() -> PageContext<'static> {
@@ -42,10 +38,7 @@ fn read(context: &PageContext<'_>, body: &[u8]) -> Extracted {
 
 /// The texts of all links of an HTML page in UTF-8.
 fn texts(html: &str) -> Vec<String> {
-    read(&utf8_html(), html.as_bytes())
-        .links()
-        .map(|(_, text)| text.to_owned())
-        .collect()
+    read(&utf8_html(), html.as_bytes()).links().map(|(_, text)| text.to_owned()).collect()
 }
 
 /// How a query's characters become bytes.
@@ -58,9 +51,7 @@ fn resolved(page: &Extracted, page_url: &str) -> (BTreeSet<String>, BTreeSet<Str
     let page_url = Url::parse(page_url).unwrap();
     let base = page.base_url(&page_url);
     let encode = encoder(page.encoding);
-    let options = Url::options()
-        .base_url(Some(&base))
-        .encoding_override(Some(&encode));
+    let options = Url::options().base_url(Some(&base)).encoding_override(Some(&encode));
     let (mut follow, mut nofollow) = (BTreeSet::new(), BTreeSet::new());
     for (reference, text) in page.links() {
         let Ok(mut url) = options.parse(text) else {
@@ -68,11 +59,7 @@ fn resolved(page: &Extracted, page_url: &str) -> (BTreeSet<String>, BTreeSet<Str
         };
         url.set_fragment(None);
         if matches!(url.scheme(), "http" | "https") && url != page_url {
-            let set = if reference.nofollow || page.page_nofollow {
-                &mut nofollow
-            } else {
-                &mut follow
-            };
+            let set = if reference.nofollow || page.page_nofollow { &mut nofollow } else { &mut follow };
             set.insert(url.to_string());
         }
     }
@@ -92,10 +79,7 @@ struct Comparable<'a> {
 
 fn comparable(page: &Extracted) -> Comparable<'_> {
     Comparable {
-        links: page
-            .links()
-            .map(|(one, text)| (text, format!("{:?}", one.via), one.nofollow))
-            .collect(),
+        links: page.links().map(|(one, text)| (text, format!("{:?}", one.via), one.nofollow)).collect(),
         base: page.base.as_deref(),
         title: page.title.as_deref(),
         rel_canonical: page.rel_canonical.as_deref(),

@@ -14,12 +14,7 @@ const LINKS: &[(&str, &str, &str, &[&str])] = &[
         "<a href=\"\n\t /feeds/atom.xml\n \">x</a>",
         &["http://a.test/feeds/atom.xml"],
     ),
-    (
-        "C002",
-        "http://a.test/dir/p.html",
-        "<a href=\"/fe\r\ned\ts\">x</a>",
-        &["http://a.test/feeds"],
-    ),
+    ("C002", "http://a.test/dir/p.html", "<a href=\"/fe\r\ned\ts\">x</a>", &["http://a.test/feeds"]),
     ("C004", "http://a.test/", "<a href=\"C:\\pics\\a.png\">x</a>", &[]),
     (
         "C006",
@@ -33,70 +28,26 @@ const LINKS: &[(&str, &str, &str, &[&str])] = &[
         "<base href=\"/forum/\"><a href=\"t/5\">",
         &["https://a.test/forum/t/5"],
     ),
-    (
-        "C009",
-        "http://a.test/d/q",
-        "<base href=\"javascript:void 0\"><a href=\"p\">",
-        &["http://a.test/d/p"],
-    ),
-    (
-        "C009",
-        "http://a.test/d/q",
-        "<base href=\"DATA:,x\"><a href=\"p\">",
-        &["http://a.test/d/p"],
-    ),
-    (
-        "C010",
-        "https://a.test/p",
-        "<a href=\"//b.test/q\">",
-        &["https://b.test/q"],
-    ),
+    ("C009", "http://a.test/d/q", "<base href=\"javascript:void 0\"><a href=\"p\">", &["http://a.test/d/p"]),
+    ("C009", "http://a.test/d/q", "<base href=\"DATA:,x\"><a href=\"p\">", &["http://a.test/d/p"]),
+    ("C010", "https://a.test/p", "<a href=\"//b.test/q\">", &["https://b.test/q"]),
     (
         "C011",
         "http://a.test/",
         "<a href=\"MAILTO:x@a.test\"> <a href=\"tel:+1\"> <a href=\"javascript:;\"> <a href=\" JavaScript:go()\">",
         &[],
     ),
-    (
-        "C012",
-        "http://a.test/x",
-        "<img src=\"data:image/png;base64,/9j/4AAQ\">",
-        &[],
-    ),
-    (
-        "C014",
-        "http://a.test/d/",
-        "<a href=\"http:/b.test/c\">",
-        &["http://a.test/b.test/c"],
-    ),
-    (
-        "C014",
-        "https://a.test/d/",
-        "<a href=\"http:/b.test/c\">",
-        &["http://b.test/c"],
-    ),
+    ("C012", "http://a.test/x", "<img src=\"data:image/png;base64,/9j/4AAQ\">", &[]),
+    ("C014", "http://a.test/d/", "<a href=\"http:/b.test/c\">", &["http://a.test/b.test/c"]),
+    ("C014", "https://a.test/d/", "<a href=\"http:/b.test/c\">", &["http://b.test/c"]),
     (
         "C015",
         "http://a.test/",
         "<a href=\"?a=1&amp;b=2\"> <a href=\"?a=1&#38;c=3\"> <a href=\"?a=1&#x26;d=4\">",
-        &[
-            "http://a.test/?a=1&b=2",
-            "http://a.test/?a=1&c=3",
-            "http://a.test/?a=1&d=4",
-        ],
+        &["http://a.test/?a=1&b=2", "http://a.test/?a=1&c=3", "http://a.test/?a=1&d=4"],
     ),
-    (
-        "C018",
-        "http://a.test/",
-        "<map><area href=\"/r.html\"></map>",
-        &["http://a.test/r.html"],
-    ),
-    (
-        "C023",
-        "http://a.test/",
-        "<script>t(\"./ReactElement\");x(\"11/10/2024/gtm.start\")</script>",
-        &[],
-    ),
+    ("C018", "http://a.test/", "<map><area href=\"/r.html\"></map>", &["http://a.test/r.html"]),
+    ("C023", "http://a.test/", "<script>t(\"./ReactElement\");x(\"11/10/2024/gtm.start\")</script>", &[]),
     (
         "C024",
         "http://a.test/",
@@ -131,25 +82,15 @@ fn links_come_out_as_reported_right() {
 #[test]
 fn charsets_come_out_as_reported_right() {
     for (id, content_type, body, expected) in CHARSETS {
-        assert_eq!(
-            read(&context(Some(content_type)), body).encoding,
-            *expected,
-            "{id}"
-        );
+        assert_eq!(read(&context(Some(content_type)), body).encoding, *expected, "{id}");
     }
 }
 
 #[test]
 fn no_row_is_left_out() {
-    let tested: BTreeSet<&str> = LINKS
-        .iter()
-        .map(|row| row.0)
-        .chain(CHARSETS.iter().map(|row| row.0))
-        .collect();
-    for row in ROWS
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-    {
+    let tested: BTreeSet<&str> =
+        LINKS.iter().map(|row| row.0).chain(CHARSETS.iter().map(|row| row.0)).collect();
+    for row in ROWS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
         if matches!(row["area"].as_str(), Some("html-links" | "charset")) {
             assert!(tested.contains(row["id"].as_str().unwrap()), "{}", row["id"]);
         }

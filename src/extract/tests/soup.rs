@@ -187,9 +187,7 @@ fn agrees_with_reference(ours: &Comparable<'_>, html: &str) -> Result<(), TestCa
     if html.contains("<template") {
         let inert = reference::inert_targets(html);
         let is_copy = |text: &str| inert.iter().any(|one| one.split('#').next() == Some(text));
-        reference
-            .links
-            .retain(|link| ours.links.contains(link) || !is_copy(link.0));
+        reference.links.retain(|link| ours.links.contains(link) || !is_copy(link.0));
     }
     prop_assert_eq!(ours, &reference);
     Ok(())
@@ -247,8 +245,5 @@ fn most_pages_are_read_without_a_guess() {
         sure += u32::from(page.is_some());
         with_links += u32::from(page.is_some_and(|page| !page.references.is_empty()));
     }
-    assert!(
-        sure > 400 && with_links > 200,
-        "{sure} sure, {with_links} with links"
-    );
+    assert!(sure > 400 && with_links > 200, "{sure} sure, {with_links} with links");
 }

@@ -18,16 +18,8 @@ fn character_references_follow_the_rules_of_their_place() {
         ("&copy=1&copy2&copy;&copy", "&copy=1&copy2©©", "©=1©2©©"),
         ("&notin;&notit;&not", "∉&notit;¬", "∉¬it;¬"),
         ("&CounterClockwiseContourIntegral;&nGt;", "∳≫⃒", "∳≫⃒"),
-        (
-            "&#0;&#xD800;&#x110000;&#99999999999;&#128;&#x81;",
-            "���\u{FFFD}€\u{81}",
-            "���\u{FFFD}€\u{81}",
-        ),
-        (
-            "&;&#;&#x;&#xg;& &bogus;&é",
-            "&;&#;&#x;&#xg;& &bogus;&é",
-            "&;&#;&#x;&#xg;& &bogus;&é",
-        ),
+        ("&#0;&#xD800;&#x110000;&#99999999999;&#128;&#x81;", "���\u{FFFD}€\u{81}", "���\u{FFFD}€\u{81}"),
+        ("&;&#;&#x;&#xg;& &bogus;&é", "&;&#;&#x;&#xg;& &bogus;&é", "&;&#;&#x;&#xg;& &bogus;&é"),
         ("a\r\nb\rc\0", "a\nb\nc\u{FFFD}", "a\nb\nc\u{FFFD}"),
     ];
     for (raw, in_attribute, in_text) in rows {
@@ -73,16 +65,8 @@ fn x_robots_tag() {
         ("otherbot: noindex, nofollow", false, false),
         ("otherbot: noindex, dragline: nofollow", true, false),
         ("dragline: noarchive, otherbot: none", false, false),
-        (
-            "unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, nofollow",
-            true,
-            false,
-        ),
-        (
-            "otherbot: unavailable_after: 25 Jun 2031 15:00:00 GMT, nofollow",
-            false,
-            false,
-        ),
+        ("unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, nofollow", true, false),
+        ("otherbot: unavailable_after: 25 Jun 2031 15:00:00 GMT, nofollow", false, false),
         ("max-snippet: 0, max-image-preview:large, noindex", false, true),
         ("follow, nofollower, index", false, false),
         (": nofollow, ,", false, false),
@@ -97,31 +81,17 @@ fn x_robots_tag() {
 #[test]
 fn headers_speak_for_the_page() {
     let tags = ["otherbot: none", "nofollow"];
-    let page = read(
-        &PageContext {
-            x_robots_tag: &tags,
-            ..utf8_html()
-        },
-        b"<a href=/x>",
-    );
+    let page = read(&PageContext { x_robots_tag: &tags, ..utf8_html() }, b"<a href=/x>");
     assert!(page.page_nofollow && !page.noindex && !page.references[0].nofollow);
 }
 
 #[test]
 fn meta_robots_and_rel() {
-    let page = read(
-        &utf8_html(),
-        b"<META NAME=DRAGLINE CONTENT=' NoFollow ,x'><meta name=robots content=noindex>",
-    );
+    let page =
+        read(&utf8_html(), b"<META NAME=DRAGLINE CONTENT=' NoFollow ,x'><meta name=robots content=noindex>");
     assert!(page.page_nofollow && page.noindex);
-    let page = read(
-        &utf8_html(),
-        b"<a rel='x NOFOLLOW' href=/1><a rel='ugc sponsored nofollower' href=/2>",
-    );
-    assert_eq!(
-        page.references.iter().map(|one| one.nofollow).collect::<Vec<_>>(),
-        [true, false]
-    );
+    let page = read(&utf8_html(), b"<a rel='x NOFOLLOW' href=/1><a rel='ugc sponsored nofollower' href=/2>");
+    assert_eq!(page.references.iter().map(|one| one.nofollow).collect::<Vec<_>>(), [true, false]);
 }
 
 #[test]
@@ -179,17 +149,11 @@ fn foreign_content_is_markup_even_in_title_and_style() {
         ("<svg><style><a href=1></style>", &["1"]),
         ("<svg><title><style><a href=no></style><a href=1>", &["1"]),
         ("<svg><script/><a href=1>", &["1"]),
-        (
-            "<svg><base href=x><iframe src=no></iframe><link rel=next href=no></svg><a href=1>",
-            &["1"],
-        ),
+        ("<svg><base href=x><iframe src=no></iframe><link rel=next href=no></svg><a href=1>", &["1"]),
         ("<svg><p><style><a href=no></style><a href=1>", &["1"]),
         ("<svg><![CDATA[<a href=no>]]><a href=1>", &["1"]),
         ("<p><![CDATA[<a href=no>]]><a href=1>", &["1"]),
-        (
-            "<math><annotation-xml encoding=text/html><style><a href=no></style><a href=1>",
-            &["1"],
-        ),
+        ("<math><annotation-xml encoding=text/html><style><a href=no></style><a href=1>", &["1"]),
     ];
     for (html, expected) in rows {
         assert_eq!(texts(html), expected, "{html}");
@@ -199,10 +163,7 @@ fn foreign_content_is_markup_even_in_title_and_style() {
 #[test]
 fn xhtml_closes_any_element_at_once() {
     let html = "<script src='x'/><a href='1'/><title/><iframe src='2'/><template/><![CDATA[<a href='no'>]]><a href='3'/>";
-    let page = read(
-        &context(Some("application/xhtml+xml; charset=utf-8")),
-        html.as_bytes(),
-    );
+    let page = read(&context(Some("application/xhtml+xml; charset=utf-8")), html.as_bytes());
     assert_eq!(page.text, "123");
     assert_eq!(texts(html), Vec::<String>::new());
 }
@@ -211,10 +172,7 @@ fn xhtml_closes_any_element_at_once() {
 fn titles() {
     let rows = [
         ("<title>\n a  &amp;\tb </title>", Some("a & b")),
-        (
-            "<svg><title>no</title></svg><title>yes</title><title>no</title>",
-            Some("yes"),
-        ),
+        ("<svg><title>no</title></svg><title>yes</title><title>no</title>", Some("yes")),
         ("<template><title>no</title></template>", None),
         ("<title></title><title>no</title>", None),
         ("<title>a</titl b</TITLE>", Some("a</titl b")),
@@ -222,16 +180,8 @@ fn titles() {
         ("<title>open", Some("open")),
     ];
     for (html, title) in rows {
-        assert_eq!(
-            read(&utf8_html(), html.as_bytes()).title.as_deref(),
-            title,
-            "{html}"
-        );
-        assert_eq!(
-            read_in_pieces(&utf8_html(), html.as_bytes(), 1).title.as_deref(),
-            title,
-            "{html}"
-        );
+        assert_eq!(read(&utf8_html(), html.as_bytes()).title.as_deref(), title, "{html}");
+        assert_eq!(read_in_pieces(&utf8_html(), html.as_bytes(), 1).title.as_deref(), title, "{html}");
     }
 }
 
@@ -257,9 +207,7 @@ fn base_urls_fall_back_to_the_page() {
     let page_url = Url::parse("http://a.test/d/p").unwrap();
     let base_of = |base: &str| {
         let html = format!("<base href='{base}'>");
-        read(&utf8_html(), html.as_bytes())
-            .base_url(&page_url)
-            .to_string()
+        read(&utf8_html(), html.as_bytes()).base_url(&page_url).to_string()
     };
     assert_eq!(base_of("/x/"), "http://a.test/x/");
     for unusable in ["http://[", "data:,", " JavaScript:x", ""] {

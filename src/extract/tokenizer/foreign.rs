@@ -113,10 +113,7 @@ impl ForeignContent {
     /// What a start tag of this name is here; one that ends foreign content does so.
     pub(super) fn element_of(&mut self, name: &NameBuffer) -> Element {
         let name = name.known();
-        self.tag_is_foreign = self
-            .open
-            .last()
-            .is_some_and(|inner| inner.kind.takes_foreign(name));
+        self.tag_is_foreign = self.open.last().is_some_and(|inner| inner.kind.takes_foreign(name));
         if self.tag_is_foreign && is_one_of(name, &BREAKING_OUT) {
             self.leave();
         }
@@ -134,11 +131,7 @@ impl ForeignContent {
     /// Closes foreign elements up to the next HTML around or inside them.
     fn leave(&mut self) {
         self.tag_is_foreign = false;
-        while self
-            .open
-            .last()
-            .is_some_and(|inner| !inner.kind.is_html() && !inner.kind.is_integration())
-        {
+        while self.open.last().is_some_and(|inner| !inner.kind.is_html() && !inner.kind.is_integration()) {
             self.open.pop();
         }
     }
@@ -184,22 +177,12 @@ impl ForeignContent {
             return;
         }
         self.guesses += 1;
-        self.push(
-            name,
-            if element == Element::Template {
-                Kind::Template
-            } else {
-                Kind::Html
-            },
-        );
+        self.push(name, if element == Element::Template { Kind::Template } else { Kind::Html });
     }
 
     fn push(&mut self, name: &NameBuffer, kind: Kind) {
         if self.open.len() < MAX_DEPTH {
-            self.open.push(Open {
-                name: name.identity(),
-                kind,
-            });
+            self.open.push(Open { name: name.identity(), kind });
         } else {
             self.guesses += 1;
             self.open.clear();
@@ -228,10 +211,7 @@ impl ForeignContent {
     /// The innermost element of this name with only foreign ones above it.
     fn foreign_match(&self, identity: u64) -> Option<usize> {
         let foreign = self.open.iter().rev().take_while(|one| !one.kind.is_html());
-        foreign
-            .zip((0..self.open.len()).rev())
-            .find(|(one, _)| one.name == identity)
-            .map(|(_, depth)| depth)
+        foreign.zip((0..self.open.len()).rev()).find(|(one, _)| one.name == identity).map(|(_, depth)| depth)
     }
 
     fn close_template(&mut self, in_template: bool) {
@@ -274,11 +254,7 @@ fn foreign_kind(name: &[u8], namespace: Kind, attributes: &Attributes) -> Kind {
             let encoding = attributes.get(Attribute::Encoding).unwrap_or_default();
             let is_html = encoding.eq_ignore_ascii_case(b"text/html")
                 || encoding.eq_ignore_ascii_case(b"application/xhtml+xml");
-            if is_html {
-                Kind::AnnotationHtml
-            } else {
-                Kind::Annotation
-            }
+            if is_html { Kind::AnnotationHtml } else { Kind::Annotation }
         }
         (namespace, _) => namespace,
     }

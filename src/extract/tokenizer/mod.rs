@@ -107,11 +107,7 @@ impl Tokenizer {
         let attributes = std::mem::take(&mut self.attributes);
         let mut foreign = std::mem::take(&mut self.foreign);
         foreign.reset();
-        *self = Tokenizer {
-            attributes,
-            foreign,
-            ..Tokenizer::new(xhtml)
-        };
+        *self = Tokenizer { attributes, foreign, ..Tokenizer::new(xhtml) };
     }
 
     /// How often it had to guess what tree construction would do with foreign content.
@@ -146,11 +142,7 @@ impl Tokenizer {
     fn data(&mut self, bytes: &[u8], mut at: usize) -> usize {
         while let Some(offset) = memchr(b'<', &bytes[at..]) {
             at += offset + 1;
-            let passed = if self.foreign.is_open() {
-                None
-            } else {
-                tag::plain_tag(&bytes[at..])
-            };
+            let passed = if self.foreign.is_open() { None } else { tag::plain_tag(&bytes[at..]) };
             let Some(length) = passed else {
                 self.state = State::Open;
                 return at;
@@ -200,8 +192,7 @@ impl Tokenizer {
         let closed = self.tag.self_closing && self.xhtml;
         if self.foreign.is_open() || matches!(element, Element::Svg | Element::Math) {
             let closed = self.tag.self_closing && (self.xhtml || self.foreign.takes_self_closing(element));
-            self.foreign
-                .open_element(&self.tag.name, element, &self.attributes, closed);
+            self.foreign.open_element(&self.tag.name, element, &self.attributes, closed);
         }
         if element == Element::Template {
             self.templates = self.templates.saturating_add(u32::from(!closed));

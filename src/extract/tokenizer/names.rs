@@ -17,10 +17,7 @@ pub(super) struct NameBuffer {
 
 impl NameBuffer {
     pub(super) const fn new() -> NameBuffer {
-        NameBuffer {
-            bytes: [0; CAPACITY],
-            length: 0,
-        }
+        NameBuffer { bytes: [0; CAPACITY], length: 0 }
     }
 
     pub(super) fn clear(&mut self) {

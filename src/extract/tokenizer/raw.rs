@@ -70,12 +70,7 @@ impl RawContent {
 
     pub(super) fn begin(&mut self, name: NameBuffer, element: Element, counts: bool) {
         let reported = counts && element == Element::Title;
-        *self = RawContent {
-            name,
-            element,
-            reported,
-            ..RawContent::new()
-        };
+        *self = RawContent { name, element, reported, ..RawContent::new() };
     }
 }
 

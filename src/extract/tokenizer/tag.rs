@@ -75,11 +75,8 @@ impl Tokenizer {
         } else {
             Element::of_html(name.known())
         };
-        self.tag.wanted = if self.tag.is_end {
-            AttributeSet::default()
-        } else {
-            self.tag.element.attributes()
-        };
+        self.tag.wanted =
+            if self.tag.is_end { AttributeSet::default() } else { self.tag.element.attributes() };
         self.attributes.clear();
     }
 
@@ -114,8 +111,7 @@ impl Tokenizer {
             for &byte in name {
                 self.attribute_name.push(byte);
             }
-            self.attributes
-                .begin(self.attribute_name.known(), self.tag.wanted);
+            self.attributes.begin(self.attribute_name.known(), self.tag.wanted);
             self.attributes.append(value);
             at += length;
         }
@@ -140,8 +136,7 @@ impl Tokenizer {
     fn attribute_name<S: TagSink>(&mut self, bytes: &[u8], at: usize, sink: &mut S) -> usize {
         for (offset, &byte) in bytes[at..].iter().enumerate() {
             if byte == b'=' || ends_name(byte) {
-                self.attributes
-                    .begin(self.attribute_name.known(), self.tag.wanted);
+                self.attributes.begin(self.attribute_name.known(), self.tag.wanted);
                 return self.after_attribute_name(byte, at + offset, sink);
             }
             self.attribute_name.push(byte);
@@ -254,10 +249,7 @@ const fn is_plain(byte: u8) -> bool {
 fn end_of_tag(rest: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
-        at += rest
-            .get(at..)?
-            .iter()
-            .position(|&byte| matches!(byte, b'=' | b'>'))?;
+        at += rest.get(at..)?.iter().position(|&byte| matches!(byte, b'=' | b'>'))?;
         if rest[at] == b'>' {
             return Some(at);
         }
@@ -270,9 +262,7 @@ fn end_of_tag(rest: &[u8]) -> Option<usize> {
             quote @ (b'"' | b'\'') => at += memchr(quote, &rest[at + 1..])? + 2,
             byte if is_space(byte) => return None,
             _ => {
-                at += rest[at..]
-                    .iter()
-                    .position(|&byte| byte == b'>' || is_space(byte))?;
+                at += rest[at..].iter().position(|&byte| byte == b'>' || is_space(byte))?;
             }
         }
     }

@@ -14,15 +14,9 @@ pub(super) struct Brotli {
 
 impl Brotli {
     pub(super) fn new() -> Brotli {
-        let (bytes, words, codes) = (
-            StandardAlloc::default(),
-            StandardAlloc::default(),
-            StandardAlloc::default(),
-        );
-        Brotli {
-            state: Box::new(BrotliState::new_strict(bytes, words, codes)),
-            ended: false,
-        }
+        let (bytes, words, codes) =
+            (StandardAlloc::default(), StandardAlloc::default(), StandardAlloc::default());
+        Brotli { state: Box::new(BrotliState::new_strict(bytes, words, codes)), ended: false }
     }
 
     pub(super) fn is_ended(&self) -> bool {
@@ -31,10 +25,7 @@ impl Brotli {
 
     pub(super) fn run(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
         if self.ended {
-            return Ok(Step {
-                consumed: input.len(),
-                produced: 0,
-            });
+            return Ok(Step { consumed: input.len(), produced: 0 });
         }
         let (mut input_left, mut consumed) = (input.len(), 0);
         let (mut output_left, mut produced, mut total) = (output.len(), 0, 0);
@@ -50,10 +41,7 @@ impl Brotli {
         );
         match result {
             BrotliResult::ResultFailure => {
-                return Err(DecodeError::damaged(
-                    "brotli",
-                    format!("{:?}", self.state.error_code),
-                ));
+                return Err(DecodeError::damaged("brotli", format!("{:?}", self.state.error_code)));
             }
             BrotliResult::ResultSuccess => self.ended = true,
             BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => {}

@@ -45,10 +45,7 @@ impl Chain {
             at: 0,
             input_ended: false,
         };
-        Chain {
-            links: codings.iter().rev().map(link).collect(),
-            inner_limit,
-        }
+        Chain { links: codings.iter().rev().map(link).collect(), inner_limit }
     }
 
     /// Whether a layer's data were not coded as the header says.
@@ -58,18 +55,12 @@ impl Chain {
 
     /// Whether the codings' own marks say that the body is whole, as far as it was decoded.
     pub fn is_complete(&self) -> bool {
-        self.links
-            .iter()
-            .all(|link| link.layer.is_complete() && link.at == link.filled)
+        self.links.iter().all(|link| link.layer.is_complete() && link.at == link.filled)
     }
 
     /// Bytes of decoder windows in use once `more` bytes have been decoded.
     pub fn window_bytes(&self, more: usize) -> usize {
-        let touched = |layer: &Layer| {
-            layer
-                .window()
-                .min((layer.produced() as usize).saturating_add(more))
-        };
+        let touched = |layer: &Layer| layer.window().min((layer.produced() as usize).saturating_add(more));
         self.links.iter().map(|link| touched(&link.layer)).sum()
     }
 
@@ -103,10 +94,7 @@ fn pull(
             step
         } else {
             if link.at == link.filled && !link.input_ended {
-                if before
-                    .iter()
-                    .any(|earlier| earlier.layer.produced() > inner_limit)
-                {
+                if before.iter().any(|earlier| earlier.layer.produced() > inner_limit) {
                     return Ok(Progress::Excess);
                 }
                 link.buffer.resize(BETWEEN, 0);
@@ -117,9 +105,7 @@ fn pull(
                     other => return Ok(other),
                 }
             }
-            let step = link
-                .layer
-                .decode(&link.buffer[link.at..link.filled], link.input_ended, output)?;
+            let step = link.layer.decode(&link.buffer[link.at..link.filled], link.input_ended, output)?;
             link.at += step.consumed;
             step
         };
@@ -129,11 +115,8 @@ fn pull(
         if link.layer.is_ended() {
             return Ok(Progress::End);
         }
-        let (left, ended) = if before.is_empty() {
-            (wire.len(), last)
-        } else {
-            (link.filled - link.at, link.input_ended)
-        };
+        let (left, ended) =
+            if before.is_empty() { (wire.len(), last) } else { (link.filled - link.at, link.input_ended) };
         if left > 0 && step.consumed == 0 {
             return Err(DecodeError::damaged("coded", "decoder makes no progress"));
         }

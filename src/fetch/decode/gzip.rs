@@ -81,28 +81,19 @@ impl Gzip {
         let mut consumed = 0;
         loop {
             if matches!(self.place, Place::Ended) {
-                return Ok(Step {
-                    consumed: input.len(),
-                    produced: 0,
-                });
+                return Ok(Step { consumed: input.len(), produced: 0 });
             }
             if matches!(self.place, Place::Body) {
                 let step = self.inflate_some(&input[consumed..], output)?;
                 consumed += step.consumed;
                 let waits = matches!(self.place, Place::Body);
                 if step.produced > 0 || waits {
-                    return Ok(Step {
-                        consumed,
-                        produced: step.produced,
-                    });
+                    return Ok(Step { consumed, produced: step.produced });
                 }
                 continue;
             }
             let Some(byte) = input.get(consumed) else {
-                return Ok(Step {
-                    consumed,
-                    produced: 0,
-                });
+                return Ok(Step { consumed, produced: 0 });
             };
             self.take(*byte)?;
             consumed += 1;
@@ -162,11 +153,7 @@ impl Gzip {
                 if at == 3 {
                     self.flags = byte;
                 }
-                if at == 9 {
-                    self.after(EXTRA)
-                } else {
-                    Place::Fixed(at + 1)
-                }
+                if at == 9 { self.after(EXTRA) } else { Place::Fixed(at + 1) }
             }
             Place::ExtraLength(0) => {
                 self.little[0] = byte;

@@ -31,10 +31,7 @@ impl Engine {
     pub(super) fn run(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
         match self {
             Engine::Gzip(gzip) => gzip.run(input, output),
-            Engine::Inflate(_, true) => Ok(Step {
-                consumed: input.len(),
-                produced: 0,
-            }),
+            Engine::Inflate(_, true) => Ok(Step { consumed: input.len(), produced: 0 }),
             Engine::Inflate(inflate, ended) => {
                 let (read, written) = (inflate.total_in(), inflate.total_out());
                 let status = inflate
@@ -42,10 +39,7 @@ impl Engine {
                     .map_err(|error| DecodeError::damaged("deflate", error.to_string()))?;
                 *ended = status == Status::StreamEnd;
                 let consumed = (inflate.total_in() - read) as usize;
-                Ok(Step {
-                    consumed,
-                    produced: (inflate.total_out() - written) as usize,
-                })
+                Ok(Step { consumed, produced: (inflate.total_out() - written) as usize })
             }
             Engine::Brotli(brotli) => brotli.run(input, output),
             Engine::Zstd(zstd) => zstd.run(input, output),
@@ -151,10 +145,7 @@ impl Layer {
             consumed = self.look(input, last)?;
         }
         if matches!(self.state, State::Start) {
-            return Ok(Step {
-                consumed,
-                produced: 0,
-            });
+            return Ok(Step { consumed, produced: 0 });
         }
         loop {
             let produced = self.drain_ready(output);
@@ -167,27 +158,18 @@ impl Layer {
                 let step = self.run(&pending.0[pending.1..], only, output)?;
                 self.merge_pending(pending, step.consumed);
                 if step.produced > 0 {
-                    return Ok(Step {
-                        consumed,
-                        produced: step.produced,
-                    });
+                    return Ok(Step { consumed, produced: step.produced });
                 }
                 if step.consumed > 0 || self.ready.1 < self.ready.0.len() {
                     continue;
                 }
-                return Ok(Step {
-                    consumed,
-                    produced: 0,
-                });
+                return Ok(Step { consumed, produced: 0 });
             }
             let step = self.run(&input[consumed..], last, output)?;
             consumed += step.consumed;
             let more_inside = self.pending.1 < self.pending.0.len() || self.ready.1 < self.ready.0.len();
             if step.produced > 0 || !more_inside {
-                return Ok(Step {
-                    consumed,
-                    produced: step.produced,
-                });
+                return Ok(Step { consumed, produced: step.produced });
             }
         }
     }
@@ -217,11 +199,7 @@ impl Layer {
     fn merge_pending(&mut self, (mut old, at): (Vec<u8>, usize), consumed: usize) {
         let at = at + consumed;
         if self.pending.0.is_empty() {
-            self.pending = if at == old.len() {
-                (Vec::new(), 0)
-            } else {
-                (old, at)
-            };
+            self.pending = if at == old.len() { (Vec::new(), 0) } else { (old, at) };
         } else {
             self.pending.0.extend(old.drain(at..));
         }
@@ -229,23 +207,14 @@ impl Layer {
 
     fn run(&mut self, input: &[u8], last: bool, output: &mut [u8]) -> Result<Step, DecodeError> {
         let step = match &mut self.state {
-            State::Start => Step {
-                consumed: 0,
-                produced: 0,
-            },
+            State::Start => Step { consumed: 0, produced: 0 },
             State::Coded(engine) => engine.run(input, output)?,
             State::Plain => {
                 let length = input.len().min(output.len());
                 output[..length].copy_from_slice(&input[..length]);
-                Step {
-                    consumed: length,
-                    produced: length,
-                }
+                Step { consumed: length, produced: length }
             }
-            State::Trial(_) => Step {
-                consumed: self.try_some(input, last),
-                produced: 0,
-            },
+            State::Trial(_) => Step { consumed: self.try_some(input, last), produced: 0 },
         };
         self.produced += step.produced as u64;
         Ok(step)
@@ -301,10 +270,7 @@ impl Layer {
     /// The decoder for data that begin with `pending`; none where they are not coded as said.
     fn choose(&mut self) -> Result<Option<Engine>, DecodeError> {
         let head = self.pending.0.as_slice();
-        let is_gzip = [0x1f, 0x8b, 8]
-            .iter()
-            .zip(head)
-            .all(|(expected, byte)| expected == byte);
+        let is_gzip = [0x1f, 0x8b, 8].iter().zip(head).all(|(expected, byte)| expected == byte);
         Ok(match self.coding {
             Coding::Gzip | Coding::Deflate if is_gzip => Some(Engine::Gzip(Box::new(Gzip::new()))),
             Coding::Gzip if is_zlib(head) => Some(Engine::Inflate(Decompress::new(true), false)),

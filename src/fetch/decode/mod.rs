@@ -58,10 +58,7 @@ pub enum DecodeError {
 
 impl DecodeError {
     fn damaged(coding: &'static str, reason: impl Into<String>) -> DecodeError {
-        DecodeError::Damaged {
-            coding,
-            reason: reason.into(),
-        }
+        DecodeError::Damaged { coding, reason: reason.into() }
     }
 }
 
@@ -72,10 +69,7 @@ impl DecodeError {
 /// An unknown coding, or more than [`MAX_LAYERS`].
 pub fn parse_codings<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Coding>, DecodeError> {
     let mut codings = Vec::new();
-    for name in values
-        .into_iter()
-        .flat_map(|value| value.split(|byte| *byte == b','))
-    {
+    for name in values.into_iter().flat_map(|value| value.split(|byte| *byte == b',')) {
         let coding = match name.trim_ascii() {
             b"" => continue,
             name if name.eq_ignore_ascii_case(b"identity") => continue,
@@ -97,9 +91,5 @@ pub fn parse_codings<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<V
 
 /// The beginning of a name from outside, fit to be shown.
 fn printable(name: &[u8]) -> String {
-    name.iter()
-        .take(32)
-        .flat_map(|byte| byte.escape_ascii())
-        .map(char::from)
-        .collect()
+    name.iter().take(32).flat_map(|byte| byte.escape_ascii()).map(char::from).collect()
 }

@@ -32,11 +32,7 @@ pub(super) struct Probe {
 
 impl Probe {
     pub(super) fn new(engine: Engine) -> Probe {
-        Probe {
-            engine,
-            read: Vec::new(),
-            output: Vec::new(),
-        }
+        Probe { engine, read: Vec::new(), output: Vec::new() }
     }
 
     /// Tries some more input; gives the verdict and how much of `input` was used.
@@ -90,7 +86,5 @@ fn is_text(bytes: &[u8]) -> bool {
         Ok(_) => true,
         Err(error) => error.error_len().is_none(),
     };
-    utf8 && bytes
-        .iter()
-        .all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
+    utf8 && bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
 }

@@ -46,10 +46,7 @@ fn repeating_text() -> Vec<u8> {
 
 fn unhex(text: &str) -> Vec<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16).expect("a hexadecimal digit") as u8;
-    text.as_bytes()
-        .chunks(2)
-        .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
-        .collect()
+    text.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }
 
 fn gzip(data: &[u8]) -> Vec<u8> {
@@ -128,20 +125,12 @@ fn coded(coding: Coding, data: &[u8]) -> Vec<u8> {
 }
 
 fn any_coding() -> impl Strategy<Value = Coding> {
-    prop_oneof![
-        Just(Coding::Gzip),
-        Just(Coding::Deflate),
-        Just(Coding::Brotli),
-        Just(Coding::Zstd)
-    ]
+    prop_oneof![Just(Coding::Gzip), Just(Coding::Deflate), Just(Coding::Brotli), Just(Coding::Zstd)]
 }
 
 fn any_data() -> impl Strategy<Value = Vec<u8>> {
-    let words = prop_oneof![
-        Just(&b"<a href=x>"[..]),
-        Just(&b"lorem ipsum "[..]),
-        Just(&b"\0\0\0\0\0\0\0\0"[..])
-    ];
+    let words =
+        prop_oneof![Just(&b"<a href=x>"[..]), Just(&b"lorem ipsum "[..]), Just(&b"\0\0\0\0\0\0\0\0"[..])];
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..3000),
         prop::collection::vec(words, 0..4000).prop_map(|words| words.concat()),
@@ -224,20 +213,11 @@ fn codings_are_read_from_headers() {
     use Coding::{Brotli, Deflate, Gzip, Zstd};
     let parse = |values: &[&str]| parse_codings(values.iter().map(|value| value.as_bytes()));
     assert_eq!(parse(&["gzip"]), Ok(vec![Gzip]));
-    assert_eq!(
-        parse(&[" X-GZip , br", "identity,, zstd"]),
-        Ok(vec![Gzip, Brotli, Zstd])
-    );
+    assert_eq!(parse(&[" X-GZip , br", "identity,, zstd"]), Ok(vec![Gzip, Brotli, Zstd]));
     assert_eq!(parse(&["deflate"]), Ok(vec![Deflate]));
     assert_eq!(parse(&["", "identity"]), Ok(vec![]));
-    assert_eq!(
-        parse(&["gzip, gzip, gzip, gzip"]),
-        Err(DecodeError::TooManyLayers)
-    );
-    assert_eq!(
-        parse(&["compress"]),
-        Err(DecodeError::UnknownCoding("compress".to_owned()))
-    );
+    assert_eq!(parse(&["gzip, gzip, gzip, gzip"]), Err(DecodeError::TooManyLayers));
+    assert_eq!(parse(&["compress"]), Err(DecodeError::UnknownCoding("compress".to_owned())));
     assert!(
         matches!(parse(&["\u{1}\u{e9}x".repeat(999).as_str()]), Err(DecodeError::UnknownCoding(name)) if name.len() < 200)
     );
@@ -247,17 +227,8 @@ fn codings_are_read_from_headers() {
 fn gzip_has_members_fields_and_junk_behind_it() {
     let members = [gzip(b"one "), gzip(b""), gzip(b"two")].concat();
     for cut in [1, 5, 1000] {
-        assert_eq!(
-            decode_in(&[Coding::Gzip], &members, &[cut], 100),
-            (b"one two".to_vec(), None, false)
-        );
-        for junk in [
-            &b"\0\0\0\0"[..],
-            b"trailing",
-            b"\x1f",
-            b"\x1f\x8b\x07junk",
-            b"\x1f\x1f\x8b",
-        ] {
+        assert_eq!(decode_in(&[Coding::Gzip], &members, &[cut], 100), (b"one two".to_vec(), None, false));
+        for junk in [&b"\0\0\0\0"[..], b"trailing", b"\x1f", b"\x1f\x8b\x07junk", b"\x1f\x1f\x8b"] {
             let wire = [&members, junk].concat();
             assert_eq!(
                 decode_in(&[Coding::Gzip], &wire, &[cut], 100),
@@ -270,10 +241,7 @@ fn gzip_has_members_fields_and_junk_behind_it() {
     let mut fields = vec![0x1f, 0x8b, 8, 0x1f, 0, 0, 0, 0, 0, 3];
     fields.extend_from_slice(b"\x03\0abcname\0comment\0\xaa\xbb");
     fields.extend_from_slice(&plain[10..]);
-    assert_eq!(
-        decode_in(&[Coding::Gzip], &fields, &[1], 100),
-        (b"body".to_vec(), None, false)
-    );
+    assert_eq!(decode_in(&[Coding::Gzip], &fields, &[1], 100), (b"body".to_vec(), None, false));
 }
 
 #[test]
@@ -285,14 +253,8 @@ fn damage_of_gzip_is_named() {
     assert_eq!(decoded, b"some text");
     assert!(matches!(error, Some(DecodeError::Damaged { coding: "gzip", .. })));
     let endless_name = [&[0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3][..], &vec![b'n'; 100_000]].concat();
-    assert!(matches!(
-        decode(&[Coding::Gzip], &endless_name).1,
-        Some(DecodeError::Damaged { .. })
-    ));
-    assert!(matches!(
-        decode(&[Coding::Gzip], &gzip(b"").repeat(2000)).1,
-        Some(DecodeError::Damaged { .. })
-    ));
+    assert!(matches!(decode(&[Coding::Gzip], &endless_name).1, Some(DecodeError::Damaged { .. })));
+    assert!(matches!(decode(&[Coding::Gzip], &gzip(b"").repeat(2000)).1, Some(DecodeError::Damaged { .. })));
 }
 
 #[test]
@@ -322,14 +284,8 @@ fn what_is_not_coded_is_kept_as_it_is() {
 
 #[test]
 fn labels_of_near_relatives_are_understood() {
-    assert_eq!(
-        decode(&[Coding::Gzip], &zlib(b"zlib under gzip")).0,
-        b"zlib under gzip"
-    );
-    assert_eq!(
-        decode(&[Coding::Deflate], &gzip(b"gzip under deflate")).0,
-        b"gzip under deflate"
-    );
+    assert_eq!(decode(&[Coding::Gzip], &zlib(b"zlib under gzip")).0, b"zlib under gzip");
+    assert_eq!(decode(&[Coding::Deflate], &gzip(b"gzip under deflate")).0, b"gzip under deflate");
     let once = decode(&[Coding::Gzip, Coding::Gzip], &gzip(b"said twice, done once"));
     assert_eq!(once, (b"said twice, done once".to_vec(), None, true));
 }
@@ -344,36 +300,19 @@ fn an_empty_body_is_empty_under_any_label() {
 
 #[test]
 fn zstd_has_frames_skippable_ones_and_junk_behind_them() {
-    let wire = [
-        zstd(b"one "),
-        b"\x50\x2a\x4d\x18\x03\0\0\0abc".to_vec(),
-        zstd(b"two"),
-    ]
-    .concat();
+    let wire = [zstd(b"one "), b"\x50\x2a\x4d\x18\x03\0\0\0abc".to_vec(), zstd(b"two")].concat();
     for cut in [1, 3, 1000] {
-        assert_eq!(
-            decode_in(&[Coding::Zstd], &wire, &[cut], 100),
-            (b"one two".to_vec(), None, false)
-        );
+        assert_eq!(decode_in(&[Coding::Zstd], &wire, &[cut], 100), (b"one two".to_vec(), None, false));
         let junk = [wire.as_slice(), b"junk that is no frame"].concat();
-        assert_eq!(
-            decode_in(&[Coding::Zstd], &junk, &[cut], 100),
-            (b"one two".to_vec(), None, false)
-        );
+        assert_eq!(decode_in(&[Coding::Zstd], &junk, &[cut], 100), (b"one two".to_vec(), None, false));
     }
 }
 
 #[test]
 fn a_zstd_window_over_8_mib_is_refused() {
     // a frame header asking for a window of 2^(10+14) bytes, then a raw block
-    let frame = |exponent: u8| {
-        [
-            &[0x28, 0xb5, 0x2f, 0xfd, 0x00, exponent << 3][..],
-            &[0x21, 0, 0],
-            b"abcd",
-        ]
-        .concat()
-    };
+    let frame =
+        |exponent: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, exponent << 3][..], &[0x21, 0, 0], b"abcd"].concat();
     assert_eq!(decode(&[Coding::Zstd], &frame(13)).0, b"abcd");
     assert!(matches!(
         decode(&[Coding::Zstd], &frame(14)).1,
@@ -402,15 +341,9 @@ fn a_bomb_is_met_one_piece_at_a_time() {
         let mut output = vec![1; 4096];
         for _ in 0..100 {
             let progress = chain.read(&mut rest, true, &mut output).expect("no error");
-            assert!(
-                matches!(progress, Progress::Output(length) if length <= 4096),
-                "{coding:?}"
-            );
+            assert!(matches!(progress, Progress::Output(length) if length <= 4096), "{coding:?}");
         }
-        assert!(
-            !rest.is_empty() || wire.len() < 5000,
-            "{coding:?}: the rest waits"
-        );
+        assert!(!rest.is_empty() || wire.len() < 5000, "{coding:?}: the rest waits");
         assert!(chain.window_bytes(4096) <= 101 * 4096);
     }
 }
@@ -436,12 +369,6 @@ fn windows_are_read_from_headers() {
     assert_eq!(super::brotli::window(&[0]), 1 << 16);
     assert_eq!(super::zstd::window(&[0x28, 0xb5, 0x2f, 0xfd, 0x20, 200]), 200);
     assert_eq!(super::zstd::window(&[0x28, 0xb5, 0x2f, 0xfd, 0x60, 0, 1]), 512);
-    assert_eq!(
-        super::zstd::window(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 8 << 3]),
-        1 << 18
-    );
-    assert_eq!(
-        super::zstd::window(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xff]),
-        8 << 20
-    );
+    assert_eq!(super::zstd::window(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 8 << 3]), 1 << 18);
+    assert_eq!(super::zstd::window(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xff]), 8 << 20);
 }

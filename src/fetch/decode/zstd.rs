@@ -24,15 +24,8 @@ impl Zstd {
     pub(super) fn new() -> Result<Zstd, DecodeError> {
         let damaged = |error: std::io::Error| DecodeError::damaged("zstd", error.to_string());
         let mut decoder = Decoder::new().map_err(damaged)?;
-        decoder
-            .set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG))
-            .map_err(damaged)?;
-        Ok(Zstd {
-            decoder,
-            frames: 0,
-            in_frame: (0, 0),
-            ended: false,
-        })
+        decoder.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(damaged)?;
+        Ok(Zstd { decoder, frames: 0, in_frame: (0, 0), ended: false })
     }
 
     /// Whether the stream may end here: after a whole frame, or a stray byte or two after one.
@@ -52,10 +45,7 @@ impl Zstd {
 
     pub(super) fn run(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
         if self.ended {
-            return Ok(Step {
-                consumed: input.len(),
-                produced: 0,
-            });
+            return Ok(Step { consumed: input.len(), produced: 0 });
         }
         match self.decoder.run_on_buffers(input, output) {
             Ok(status) => {
@@ -65,18 +55,12 @@ impl Zstd {
                     self.frames = self.frames.saturating_add(1);
                     self.in_frame = (0, 0);
                 }
-                Ok(Step {
-                    consumed: status.bytes_read,
-                    produced: status.bytes_written,
-                })
+                Ok(Step { consumed: status.bytes_read, produced: status.bytes_written })
             }
             // what follows the last frame is no frame: junk, to be ignored
             Err(_) if self.frames > 0 && self.in_frame.1 == 0 && self.in_frame.0 < MAX_FRAME_HEADER => {
                 self.ended = true;
-                Ok(Step {
-                    consumed: input.len(),
-                    produced: 0,
-                })
+                Ok(Step { consumed: input.len(), produced: 0 })
             }
             Err(error) => Err(DecodeError::damaged("zstd", error.to_string())),
         }
@@ -111,9 +95,6 @@ pub(super) fn window(head: &[u8]) -> usize {
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {
-    let value = bytes
-        .iter()
-        .rev()
-        .fold(0, |value, byte| value << 8 | u64::from(*byte));
+    let value = bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
     if bytes.len() == 2 { value + 256 } else { value }
 }

@@ -10,9 +10,7 @@ use crate::model::{ErrorKind, Truncation};
 
 async fn fetch_script(script: Vec<Step>) -> Fetched {
     let server = Server::start(script).await;
-    fetch_url(&fetcher(&config()), &server.url("/"))
-        .await
-        .expect("an answer")
+    fetch_url(&fetcher(&config()), &server.url("/")).await.expect("an answer")
 }
 
 fn gzip(data: &[u8]) -> Vec<u8> {
@@ -29,9 +27,7 @@ async fn framings_of_all_kinds_are_read() {
         vec![send("HTTP/1.0 200 OK\r\n\r\nhello")],
         vec![send("HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello")],
         vec![send("HTTP/1.1 200 \r\nConnection: close\r\n\r\nhello")],
-        vec![send(format!(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{one_by_one}0\r\n\r\n"
-        ))],
+        vec![send(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{one_by_one}0\r\n\r\n"))],
         vec![send(
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\nTrailer: 1\r\n\r\n",
         )],
@@ -56,10 +52,8 @@ async fn framings_of_all_kinds_are_read() {
 
 #[tokio::test]
 async fn answers_without_a_body_have_none() {
-    for head in [
-        "204 No Content\r\n",
-        "304 Not Modified\r\nContent-Length: 10\r\nContent-Encoding: gzip\r\n",
-    ] {
+    for head in ["204 No Content\r\n", "304 Not Modified\r\nContent-Length: 10\r\nContent-Encoding: gzip\r\n"]
+    {
         let server = Server::start(vec![send(format!("HTTP/1.1 {head}\r\n")), Step::Again]).await;
         let fetcher = fetcher(&config());
         for _ in 0..2 {
@@ -85,11 +79,8 @@ async fn codings_are_undone() {
         ("br", text.clone(), true),
     ];
     for (name, wire, mislabelled) in cases {
-        let server = Server::start(vec![
-            answer(&format!("Content-Encoding: {name}\r\n"), &wire),
-            Step::Again,
-        ])
-        .await;
+        let server =
+            Server::start(vec![answer(&format!("Content-Encoding: {name}\r\n"), &wire), Step::Again]).await;
         let fetcher = fetcher(&config());
         for _ in 0..2 {
             let outcome = fetch_url(&fetcher, &server.url("/")).await.expect("an answer");
@@ -99,11 +90,7 @@ async fn codings_are_undone() {
             assert_eq!(outcome.report.mislabelled_encoding, mislabelled, "{name}");
             assert!(outcome.report.complete);
         }
-        assert_eq!(
-            server.connections(),
-            1,
-            "{name}: a body read to its end leaves its connection usable"
-        );
+        assert_eq!(server.connections(), 1, "{name}: a body read to its end leaves its connection usable");
     }
 }
 
@@ -116,11 +103,7 @@ async fn an_unknown_or_damaged_coding_is_an_error_of_its_own() {
     ] {
         let outcome = fetch_script(vec![answer(&format!("Content-Encoding: {name}\r\n"), body)]).await;
         assert_eq!(outcome.status, 200);
-        assert_eq!(
-            outcome.error.map(|error| error.kind),
-            Some(ErrorKind::Decode),
-            "{name}"
-        );
+        assert_eq!(outcome.error.map(|error| error.kind), Some(ErrorKind::Decode), "{name}");
         assert_eq!(outcome.report.truncated, None);
     }
     let empty = fetch_script(vec![answer("Content-Encoding: compress\r\n", b"")]).await;
@@ -143,10 +126,7 @@ async fn a_limit_cuts_and_closes() {
     for script in scripts {
         let server = Server::start(script).await;
         let url = server.url("/");
-        let request = FetchRequest {
-            max_body: Some(100_003),
-            ..FetchRequest::new(&url)
-        };
+        let request = FetchRequest { max_body: Some(100_003), ..FetchRequest::new(&url) };
         let outcome = fetch(&fetcher(&config()), &request).await.expect("an answer");
         assert_eq!(outcome.body.len(), 100_003);
         assert_eq!(outcome.error, None);
@@ -158,22 +138,14 @@ async fn a_limit_cuts_and_closes() {
 
 #[tokio::test]
 async fn a_body_of_just_the_limit_is_whole() {
-    let wires = [
-        ("", vec![b'x'; 1000]),
-        ("Content-Encoding: gzip\r\n", gzip(&[b'x'; 1000])),
-    ];
+    let wires = [("", vec![b'x'; 1000]), ("Content-Encoding: gzip\r\n", gzip(&[b'x'; 1000]))];
     for (headers, wire) in wires {
         let server = Server::start(vec![answer(headers, &wire), Step::Again]).await;
-        for (limit, truncated) in [
-            (1000, None),
-            (999, Some(Truncation::Length)),
-            (0, Some(Truncation::Length)),
-        ] {
+        for (limit, truncated) in
+            [(1000, None), (999, Some(Truncation::Length)), (0, Some(Truncation::Length))]
+        {
             let url = server.url("/");
-            let request = FetchRequest {
-                max_body: Some(limit),
-                ..FetchRequest::new(&url)
-            };
+            let request = FetchRequest { max_body: Some(limit), ..FetchRequest::new(&url) };
             let outcome = fetch(&fetcher(&config()), &request).await.expect("an answer");
             assert_eq!(outcome.body.len() as u64, limit.min(1000));
             assert_eq!(outcome.report.truncated, truncated, "{headers}{limit}");
@@ -193,16 +165,10 @@ async fn a_bomb_is_cut_at_the_limit() {
 #[tokio::test]
 async fn a_flood_that_decodes_to_nothing_is_cut() {
     let frames: &'static [u8] = Vec::leak(b"\x50\x2a\x4d\x18\x00\0\0\0".repeat(1000));
-    let script = vec![
-        send("HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\n"),
-        Step::SendForever(frames),
-    ];
+    let script = vec![send("HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\n"), Step::SendForever(frames)];
     let server = Server::start(script).await;
     let url = server.url("/");
-    let request = FetchRequest {
-        max_body: Some(1000),
-        ..FetchRequest::new(&url)
-    };
+    let request = FetchRequest { max_body: Some(1000), ..FetchRequest::new(&url) };
     let outcome = fetch(&fetcher(&config()), &request).await.expect("an answer");
     assert_eq!(outcome.report.truncated, Some(Truncation::Length));
     assert!(outcome.report.wire_bytes < 3 << 20);
@@ -211,46 +177,28 @@ async fn a_flood_that_decodes_to_nothing_is_cut() {
 #[tokio::test]
 async fn what_came_before_the_break_is_kept() {
     let coded = gzip(&b"text and more text. ".repeat(5000));
-    let cut = format!(
-        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
-        coded.len()
-    );
-    let whole = format!(
-        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
-        coded.len() - 9
-    );
+    let cut = format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", coded.len());
+    let whole =
+        format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", coded.len() - 9);
     let pause = || Step::Wait(Duration::from_millis(100));
     let scripts = [
         vec![send("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\ntext")],
-        vec![send(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n",
-        )],
-        vec![send(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ntext",
-        )],
-        vec![
-            send("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\ntext"),
-            pause(),
-            Step::Reset,
-        ],
+        vec![send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n")],
+        vec![send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ntext")],
+        vec![send("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\ntext"), pause(), Step::Reset],
         vec![send(cut), send(&coded[..coded.len() - 9])],
         vec![send(whole), send(&coded[..coded.len() - 9])],
     ];
     for script in scripts {
         let outcome = fetch_script(script.clone()).await;
-        assert_eq!(
-            outcome.error.map(|error| error.kind),
-            Some(ErrorKind::Incomplete),
-            "{script:?}"
-        );
+        assert_eq!(outcome.error.map(|error| error.kind), Some(ErrorKind::Incomplete), "{script:?}");
         assert!(outcome.body.starts_with(b"text"));
         assert_eq!(outcome.report.truncated, Some(Truncation::Disconnect));
         assert!(!outcome.report.complete);
     }
-    let outcome = fetch_script(vec![send(
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\nzz\r\n",
-    )])
-    .await;
+    let outcome =
+        fetch_script(vec![send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\nzz\r\n")])
+            .await;
     assert_eq!(outcome.error.map(|error| error.kind), Some(ErrorKind::Protocol));
     assert_eq!(outcome.body, b"text");
 }
@@ -277,16 +225,10 @@ async fn a_missing_end_does_not_matter_where_the_coding_has_its_own() {
 
 #[tokio::test]
 async fn time_may_run_out_within_a_body() {
-    let server = Server::start(vec![
-        send("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\ntext"),
-        Step::Hang,
-    ])
-    .await;
+    let server =
+        Server::start(vec![send("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\ntext"), Step::Hang]).await;
     let url = server.url("/");
-    let request = FetchRequest {
-        timeout: Some(Duration::from_millis(300)),
-        ..FetchRequest::new(&url)
-    };
+    let request = FetchRequest { timeout: Some(Duration::from_millis(300)), ..FetchRequest::new(&url) };
     let outcome = fetch(&fetcher(&config()), &request).await.expect("an answer");
     assert_eq!(outcome.error.map(|error| error.kind), Some(ErrorKind::Timeout));
     assert_eq!(outcome.body, b"text");

@@ -12,10 +12,7 @@ use crate::model::ErrorKind;
 async fn failure(script: Vec<Step>) -> FetchError {
     let server = Server::start(script).await;
     let url = server.url("/");
-    let request = FetchRequest {
-        timeout: Some(Duration::from_millis(700)),
-        ..FetchRequest::new(&url)
-    };
+    let request = FetchRequest { timeout: Some(Duration::from_millis(700)), ..FetchRequest::new(&url) };
     fetch(&fetcher(&config()), &request).await.expect_err("no answer")
 }
 
@@ -24,55 +21,23 @@ async fn failures_after_the_request_are_told_apart() {
     let many = "X-Many: y\r\n".repeat(10_000);
     let large = "x".repeat(1 << 20);
     let drip = || Step::Wait(Duration::from_millis(100));
-    let slow: Vec<Step> = (0..20)
-        .flat_map(|i| [send(format!("X-{i}: y\r\n")), drip()])
-        .collect();
+    let slow: Vec<Step> = (0..20).flat_map(|i| [send(format!("X-{i}: y\r\n")), drip()]).collect();
     let cases = [
         ("closes at once", vec![], ErrorKind::Disconnected),
         ("resets", vec![Step::Reset], ErrorKind::Disconnected),
-        (
-            "closes within the head",
-            vec![send("HTTP/1.1 200 OK\r\nContent-")],
-            ErrorKind::Disconnected,
-        ),
+        ("closes within the head", vec![send("HTTP/1.1 200 OK\r\nContent-")], ErrorKind::Disconnected),
         ("never answers", vec![Step::Hang], ErrorKind::Timeout),
-        (
-            "drips its head",
-            [vec![send("HTTP/1.1 200 OK\r\n")], slow].concat(),
-            ErrorKind::Timeout,
-        ),
-        (
-            "is no HTTP",
-            vec![send("SSH-2.0-OpenSSH_9.2\r\n\r\n")],
-            ErrorKind::Protocol,
-        ),
-        (
-            "is HTTP/0.9",
-            vec![send("<html>hello</html>\r\n\r\n")],
-            ErrorKind::Protocol,
-        ),
-        (
-            "speaks HTTP/2 unasked",
-            vec![send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")],
-            ErrorKind::Protocol,
-        ),
+        ("drips its head", [vec![send("HTTP/1.1 200 OK\r\n")], slow].concat(), ErrorKind::Timeout),
+        ("is no HTTP", vec![send("SSH-2.0-OpenSSH_9.2\r\n\r\n")], ErrorKind::Protocol),
+        ("is HTTP/0.9", vec![send("<html>hello</html>\r\n\r\n")], ErrorKind::Protocol),
+        ("speaks HTTP/2 unasked", vec![send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")], ErrorKind::Protocol),
         (
             "has two lengths",
-            vec![send(
-                "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-            )],
+            vec![send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")],
             ErrorKind::Protocol,
         ),
-        (
-            "has a strange status",
-            vec![send("HTTP/1.1 99 Low\r\n\r\n")],
-            ErrorKind::Protocol,
-        ),
-        (
-            "has many headers",
-            vec![send(format!("HTTP/1.1 200 OK\r\n{many}\r\n"))],
-            ErrorKind::HeaderTooLarge,
-        ),
+        ("has a strange status", vec![send("HTTP/1.1 99 Low\r\n\r\n")], ErrorKind::Protocol),
+        ("has many headers", vec![send(format!("HTTP/1.1 200 OK\r\n{many}\r\n"))], ErrorKind::HeaderTooLarge),
         (
             "has a large header",
             vec![send(format!("HTTP/1.1 200 OK\r\nX: {large}\r\n\r\n"))],
@@ -83,10 +48,7 @@ async fn failures_after_the_request_are_told_apart() {
         let error = failure(script).await;
         assert_eq!(error.kind, kind, "{name}: {error}");
         assert!(error.requested, "{name}");
-        assert!(
-            !error.detail.is_empty() && error.detail.len() < 400,
-            "{name}: {error}"
-        );
+        assert!(!error.detail.is_empty() && error.detail.len() < 400, "{name}: {error}");
         assert_eq!(error.skip_reason(), None);
     }
 }
@@ -103,10 +65,7 @@ async fn what_browsers_forgive_is_forgiven() {
     for head in heads {
         let server = Server::start(vec![send(head)]).await;
         let url = server.url("/");
-        let mut response = fetcher(&config())
-            .get(&FetchRequest::new(&url))
-            .await
-            .expect("an answer");
+        let mut response = fetcher(&config()).get(&FetchRequest::new(&url)).await.expect("an answer");
         assert_eq!(response.header("good").as_deref(), Some("1"), "{head:?}");
         assert_eq!(response.chunk().await, Ok(Some(&b"ok"[..])));
     }
@@ -114,28 +73,16 @@ async fn what_browsers_forgive_is_forgiven() {
 
 #[tokio::test]
 async fn no_connection_is_no_request() {
-    let free = TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port")
-        .local_addr()
-        .expect("an address");
-    let error = fetch_url(&fetcher(&config()), &format!("http://{free}/"))
-        .await
-        .expect_err("nobody listens");
-    assert_eq!(
-        (error.kind, error.requested),
-        (ErrorKind::Connect, false),
-        "{error}"
-    );
+    let free = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
+    let error = fetch_url(&fetcher(&config()), &format!("http://{free}/")).await.expect_err("nobody listens");
+    assert_eq!((error.kind, error.requested), (ErrorKind::Connect, false), "{error}");
 }
 
 #[tokio::test]
 async fn a_host_that_lets_nobody_in_is_a_failed_connection() {
     // a full queue of waiting connections lets further ones wait
     let socket = TcpSocket::new_v4().expect("a socket");
-    socket
-        .bind("127.0.0.1:0".parse().expect("an address"))
-        .expect("a free port");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let listener = socket.listen(1).expect("a listener");
     let address = listener.local_addr().expect("an address");
     let mut waiting = Vec::new();
@@ -144,14 +91,9 @@ async fn a_host_that_lets_nobody_in_is_a_failed_connection() {
     }
     let mut config = config();
     config.connect_timeout = Duration::from_millis(200);
-    let error = fetch_url(&fetcher(&config), &format!("http://{address}/"))
-        .await
-        .expect_err("nobody is let in");
-    assert_eq!(
-        (error.kind, error.requested),
-        (ErrorKind::Connect, false),
-        "{error}"
-    );
+    let error =
+        fetch_url(&fetcher(&config), &format!("http://{address}/")).await.expect_err("nobody is let in");
+    assert_eq!((error.kind, error.requested), (ErrorKind::Connect, false), "{error}");
 }
 
 #[tokio::test]
@@ -159,35 +101,20 @@ async fn names_without_addresses_are_dns_errors() {
     let (none, asked) = dns(Vec::new()).await;
     let fetcher = Fetcher::with_sources(&config(), &[], false, none).expect("a fetcher");
     for _ in 0..3 {
-        let error = fetch_url(&fetcher, "http://nowhere.test/")
-            .await
-            .expect_err("no such host");
+        let error = fetch_url(&fetcher, "http://nowhere.test/").await.expect_err("no such host");
         assert_eq!((error.kind, error.requested), (ErrorKind::Dns, false), "{error}");
         assert_eq!(error.detail, "nowhere.test: no such host");
     }
     let queries = asked.load(std::sync::atomic::Ordering::SeqCst);
-    assert!(
-        queries <= 2,
-        "the refusal is remembered, but {queries} were asked"
-    );
-    let error = fetch_url(&super::fetcher(&config()), "http://nowhere.test/")
-        .await
-        .expect_err("no server");
+    assert!(queries <= 2, "the refusal is remembered, but {queries} were asked");
+    let error = fetch_url(&super::fetcher(&config()), "http://nowhere.test/").await.expect_err("no server");
     assert_eq!((error.kind, error.requested), (ErrorKind::Dns, false), "{error}");
 }
 
 #[tokio::test]
 async fn what_is_no_web_address_is_refused() {
-    for url in [
-        "ftp://a.test/",
-        "nothing",
-        "http://",
-        "data:text/plain,x",
-        "file:///etc/passwd",
-    ] {
-        let error = fetch_url(&fetcher(&config()), url)
-            .await
-            .expect_err("not to be outcome");
+    for url in ["ftp://a.test/", "nothing", "http://", "data:text/plain,x", "file:///etc/passwd"] {
+        let error = fetch_url(&fetcher(&config()), url).await.expect_err("not to be outcome");
         assert_eq!((error.kind, error.requested), (ErrorKind::Other, false), "{url}");
     }
 }

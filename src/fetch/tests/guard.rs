@@ -9,10 +9,7 @@ use crate::fetch::{FetchRequest, Fetcher};
 use crate::model::{ErrorKind, SkipReason};
 
 fn guarded() -> Config {
-    Config {
-        allow_private: false,
-        ..config()
-    }
+    Config { allow_private: false, ..config() }
 }
 
 #[tokio::test]
@@ -35,11 +32,7 @@ async fn a_private_literal_is_refused_however_it_is_written() {
     ] {
         let url = format!("http://{host}:{port}/");
         let error = fetch_url(&fetcher, &url).await.expect_err("a private address");
-        assert_eq!(
-            (error.kind, error.requested),
-            (ErrorKind::PrivateAddress, false),
-            "{host}: {error}"
-        );
+        assert_eq!((error.kind, error.requested), (ErrorKind::PrivateAddress, false), "{host}: {error}");
         assert_eq!(error.skip_reason(), Some(SkipReason::PrivateAddress));
         assert_eq!(
             fetcher.check_literal(&url).expect_err("a private address").kind,
@@ -64,15 +57,9 @@ async fn a_typed_seed_is_allowed_on_its_own_port() {
     let script = vec![answer("", b"mine"), Step::Again];
     let (typed, other) = (Server::start(script.clone()).await, Server::start(script).await);
     let fetcher = fetcher_for(&guarded(), &[("127.0.0.1", typed.port())]);
+    assert_eq!(fetch_url(&fetcher, &typed.url("/")).await.expect("allowed").body, b"mine");
     assert_eq!(
-        fetch_url(&fetcher, &typed.url("/")).await.expect("allowed").body,
-        b"mine"
-    );
-    assert_eq!(
-        fetch_url(&fetcher, &other.url("/"))
-            .await
-            .expect_err("refused")
-            .kind,
+        fetch_url(&fetcher, &other.url("/")).await.expect_err("refused").kind,
         ErrorKind::PrivateAddress
     );
     assert_eq!(other.connections(), 0);
@@ -82,26 +69,13 @@ async fn a_typed_seed_is_allowed_on_its_own_port() {
 async fn answers_of_rules_pass_the_guard_like_any() {
     let script = vec![answer("", b"mine"), Step::Again];
     let (typed, other) = (Server::start(script.clone()).await, Server::start(script).await);
-    let config = Config {
-        resolve: vec![rule("*.site.test", None, 1)],
-        ..guarded()
-    };
+    let config = Config { resolve: vec![rule("*.site.test", None, 1)], ..guarded() };
     let fetcher = fetcher_for(&config, &[("a.site.test", typed.port())]);
     let at = |host: &str, server: &Server| format!("http://{host}:{}/", server.port());
-    assert_eq!(
-        fetch_url(&fetcher, &at("a.site.test", &typed))
-            .await
-            .expect("allowed")
-            .body,
-        b"mine"
-    );
+    assert_eq!(fetch_url(&fetcher, &at("a.site.test", &typed)).await.expect("allowed").body, b"mine");
     for url in [at("b.site.test", &typed), at("a.site.test", &other)] {
         let error = fetch_url(&fetcher, &url).await.expect_err("refused");
-        assert_eq!(
-            (error.kind, error.requested),
-            (ErrorKind::PrivateAddress, false),
-            "{url}: {error}"
-        );
+        assert_eq!((error.kind, error.requested), (ErrorKind::PrivateAddress, false), "{url}: {error}");
     }
     assert_eq!(other.connections(), 0);
 }
@@ -114,26 +88,10 @@ async fn answers_of_dns_pass_the_guard_one_by_one() {
     assert_eq!(addresses, [IpAddr::from([9, 9, 9, 9])]);
     let (source, _) = dns(vec![[127, 0, 0, 1], [169, 254, 169, 254]]).await;
     let private = Fetcher::with_sources(&guarded(), &[], false, source).expect("a fetcher");
-    let error = fetch_url(&private, "http://metadata.test/")
-        .await
-        .expect_err("refused");
-    assert_eq!(
-        (error.kind, error.requested),
-        (ErrorKind::PrivateAddress, false),
-        "{error}"
-    );
-    assert_eq!(
-        private.resolve("10.1.1.1", 80).await.expect_err("refused").kind,
-        ErrorKind::PrivateAddress
-    );
-    assert_eq!(
-        private
-            .resolve("[2606:4700::1111]", 80)
-            .await
-            .expect("allowed")
-            .len(),
-        1
-    );
+    let error = fetch_url(&private, "http://metadata.test/").await.expect_err("refused");
+    assert_eq!((error.kind, error.requested), (ErrorKind::PrivateAddress, false), "{error}");
+    assert_eq!(private.resolve("10.1.1.1", 80).await.expect_err("refused").kind, ErrorKind::PrivateAddress);
+    assert_eq!(private.resolve("[2606:4700::1111]", 80).await.expect("allowed").len(), 1);
 }
 
 #[tokio::test]
@@ -156,33 +114,22 @@ async fn rules_for_a_port_hold_while_many_requests_run() {
     let mut servers = Vec::new();
     for last in 1..=6 {
         // closing after each answer makes every request connect anew
-        let server = Server::start_at(
-            &format!("127.0.0.{last}:0"),
-            vec![answer("Connection: close\r\n", &[last])],
-        )
-        .await;
+        let server =
+            Server::start_at(&format!("127.0.0.{last}:0"), vec![answer("Connection: close\r\n", &[last])])
+                .await;
         rules.push(rule("h.test", Some(server.port()), last));
         servers.push((server, last));
     }
-    let config = Config {
-        resolve: rules,
-        ..config()
-    };
+    let config = Config { resolve: rules, ..config() };
     let fetcher = fetcher(&config);
     let mut tasks = Vec::new();
     for round in 0..60 {
         let (server, last) = servers[round % servers.len()].clone();
         let (fetcher, url) = (fetcher.clone(), format!("http://h.test:{}/", server.port()));
         tasks.push(tokio::spawn(async move {
-            let request = FetchRequest {
-                keep_alive: round % 2 == 0,
-                ..FetchRequest::new(&url)
-            };
+            let request = FetchRequest { keep_alive: round % 2 == 0, ..FetchRequest::new(&url) };
             let mut response = fetcher.get(&request).await.expect("an answer");
-            assert_eq!(
-                response.remote_address().map(|address| address.ip()),
-                Some([127, 0, 0, last].into())
-            );
+            assert_eq!(response.remote_address().map(|address| address.ip()), Some([127, 0, 0, last].into()));
             assert_eq!(response.chunk().await, Ok(Some(&[last][..])));
         }));
     }

@@ -61,11 +61,7 @@ fn config() -> Config {
 }
 
 fn rule(host: &str, port: Option<u16>, last: u8) -> ResolveRule {
-    ResolveRule {
-        host: host.to_owned(),
-        port,
-        address: [127, 0, 0, last].into(),
-    }
+    ResolveRule { host: host.to_owned(), port, address: [127, 0, 0, last].into() }
 }
 
 /// A fetcher that looks at no environment and asks no DNS server but itself.
@@ -74,13 +70,8 @@ fn fetcher(config: &Config) -> Fetcher {
 }
 
 fn fetcher_for(config: &Config, seeds: &[(&str, u16)]) -> Fetcher {
-    let seeds: Vec<_> = seeds
-        .iter()
-        .map(|(host, port)| SeedHost {
-            host: (*host).to_owned(),
-            port: *port,
-        })
-        .collect();
+    let seeds: Vec<_> =
+        seeds.iter().map(|(host, port)| SeedHost { host: (*host).to_owned(), port: *port }).collect();
     Fetcher::with_sources(config, &seeds, false, Some(server::no_dns())).expect("a fetcher")
 }
 
@@ -107,12 +98,7 @@ async fn fetch(fetcher: &Fetcher, request: &FetchRequest<'_>) -> Result<Fetched,
         }
     };
     assert_eq!(response.chunk().await, Ok(None), "nothing comes after the end");
-    Ok(Fetched {
-        status: response.status(),
-        body,
-        error,
-        report: response.finish(),
-    })
+    Ok(Fetched { status: response.status(), body, error, report: response.finish() })
 }
 
 async fn fetch_url(fetcher: &Fetcher, url: &str) -> Result<Fetched, FetchError> {

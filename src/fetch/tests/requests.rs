@@ -22,10 +22,7 @@ async fn a_request_says_who_asks_for_what() {
     };
     fetch(&fetcher(&config()), &request).await.expect("an answer");
     let head = &server.requests()[0];
-    assert!(
-        head.starts_with("GET /a%20b/?q=%C3%BC&x=%zz HTTP/1.1\r\n"),
-        "{head}"
-    );
+    assert!(head.starts_with("GET /a%20b/?q=%C3%BC&x=%zz HTTP/1.1\r\n"), "{head}");
     assert!(has(head, &format!("host: {}", server.address)));
     assert!(has(head, "user-agent: dragline-test/1.0") && has(head, "accept: text/plain"));
     assert!(has(head, "accept-encoding: gzip, deflate, br, zstd"));
@@ -39,24 +36,15 @@ async fn a_redirect_is_an_answer_like_any() {
     )])
     .await;
     let url = server.url("/");
-    let response = fetcher(&config())
-        .get(&FetchRequest::new(&url))
-        .await
-        .expect("an answer");
+    let response = fetcher(&config()).get(&FetchRequest::new(&url)).await.expect("an answer");
     assert_eq!(response.status(), 302);
     assert_eq!(response.header("Location").as_deref(), Some("/café"));
     assert_eq!(response.header_values("x").collect::<Vec<_>>(), ["1", "2"]);
     assert_eq!(response.headers().count(), 4);
-    assert_eq!(
-        (response.content_type(), response.content_length()),
-        (None, Some(0))
-    );
+    assert_eq!((response.content_type(), response.content_length()), (None, Some(0)));
     assert_eq!(server.requests().len(), 1);
     let latin = Server::start(vec![send(b"HTTP/1.1 302 Found\r\nLocation: /caf\xe9\r\n\r\n")]).await;
-    let response = fetcher(&config())
-        .get(&FetchRequest::new(&latin.url("/")))
-        .await
-        .expect("an answer");
+    let response = fetcher(&config()).get(&FetchRequest::new(&latin.url("/"))).await.expect("an answer");
     assert_eq!(response.header("location").as_deref(), Some("/café"));
 }
 
@@ -67,34 +55,18 @@ async fn headers_of_the_user_stay_with_the_seeds() {
         ("Authorization".to_owned(), "Bearer secret".to_owned()),
         ("User-Agent".to_owned(), "mine".to_owned()),
     ];
-    let config = Config {
-        headers,
-        resolve: vec![rule("*.test", None, 1)],
-        ..config()
-    };
+    let config = Config { headers, resolve: vec![rule("*.test", None, 1)], ..config() };
     let seeds = [("seed.test", server.port())];
     let at = |host: &str| format!("http://{host}:{}/", server.port());
     let fetcher = fetcher_for(&config, &seeds);
     for host in ["seed.test", "other.test", "sub.seed.test", "127.0.0.1"] {
         fetch_url(&fetcher, &at(host)).await.expect("an answer");
     }
-    fetch_url(
-        &fetcher_for(
-            &Config {
-                header_scope: HeaderScope::Any,
-                ..config
-            },
-            &seeds,
-        ),
-        &at("other.test"),
-    )
-    .await
-    .expect("an answer");
-    let seen: Vec<bool> = server
-        .requests()
-        .iter()
-        .map(|head| has(head, "authorization: Bearer secret"))
-        .collect();
+    fetch_url(&fetcher_for(&Config { header_scope: HeaderScope::Any, ..config }, &seeds), &at("other.test"))
+        .await
+        .expect("an answer");
+    let seen: Vec<bool> =
+        server.requests().iter().map(|head| has(head, "authorization: Bearer secret")).collect();
     assert_eq!(seen, [true, false, false, false, true]);
     assert!(has(&server.requests()[0], "user-agent: mine") && !server.requests()[0].contains("dragline"));
 }
@@ -117,10 +89,7 @@ async fn cookies_come_back_and_changes_are_noticed() {
     }
     assert_eq!(changed, [true, false]);
     let heads = server.requests();
-    assert!(
-        has(&heads[0], "cookie: fixed=mine") && has(&heads[1], "cookie: fixed=mine; k=v"),
-        "{heads:?}"
-    );
+    assert!(has(&heads[0], "cookie: fixed=mine") && has(&heads[1], "cookie: fixed=mine; k=v"), "{heads:?}");
     assert_eq!(fetcher.cookies_dropped(), 0);
 }
 
@@ -134,18 +103,12 @@ async fn connections_are_kept_where_that_is_of_use() {
     }
     assert_eq!(server.connections(), 1);
     let url = server.url("/");
-    let once = FetchRequest {
-        keep_alive: false,
-        ..FetchRequest::new(&url)
-    };
+    let once = FetchRequest { keep_alive: false, ..FetchRequest::new(&url) };
     for _ in 0..2 {
         fetch(&fetcher, &once).await.expect("an answer");
     }
     assert_eq!(server.connections(), 3);
-    let slow = super::fetcher(&Config {
-        delay: Duration::from_secs(60),
-        ..config()
-    });
+    let slow = super::fetcher(&Config { delay: Duration::from_secs(60), ..config() });
     for _ in 0..2 {
         fetch_url(&slow, &server.url("/")).await.expect("an answer");
     }
@@ -157,13 +120,7 @@ async fn a_connection_that_went_stale_is_replaced() {
     let server = Server::start(vec![answer("", b"x")]).await;
     let fetcher = fetcher(&config());
     for _ in 0..5 {
-        assert_eq!(
-            fetch_url(&fetcher, &server.url("/"))
-                .await
-                .expect("an answer")
-                .body,
-            b"x"
-        );
+        assert_eq!(fetch_url(&fetcher, &server.url("/")).await.expect("an answer").body, b"x");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(server.requests().len(), 5);
@@ -171,37 +128,16 @@ async fn a_connection_that_went_stale_is_replaced() {
 
 #[test]
 fn settings_that_cannot_be_used_name_the_option() {
-    let failure = |config: Config| {
-        Fetcher::new(&config, Vec::<SeedHost>::new())
-            .expect_err("unusable")
-            .to_string()
-    };
+    let failure =
+        |config: Config| Fetcher::new(&config, Vec::<SeedHost>::new()).expect_err("unusable").to_string();
+    assert!(failure(Config { user_agent: "a\nb".to_owned(), ..config() }).contains("--user-agent"));
+    assert!(failure(Config { proxy: Some("gopher://x".to_owned()), ..config() }).contains("--proxy"));
     assert!(
-        failure(Config {
-            user_agent: "a\nb".to_owned(),
-            ..config()
-        })
-        .contains("--user-agent")
+        failure(Config { ca_file: Some("/no/such/file".into()), ..config() })
+            .contains("--ca-file /no/such/file")
     );
     assert!(
-        failure(Config {
-            proxy: Some("gopher://x".to_owned()),
-            ..config()
-        })
-        .contains("--proxy")
-    );
-    assert!(
-        failure(Config {
-            ca_file: Some("/no/such/file".into()),
-            ..config()
-        })
-        .contains("--ca-file /no/such/file")
-    );
-    assert!(
-        failure(Config {
-            headers: vec![("Host".to_owned(), "x".to_owned())],
-            ..config()
-        })
-        .contains("--header Host")
+        failure(Config { headers: vec![("Host".to_owned(), "x".to_owned())], ..config() })
+            .contains("--header Host")
     );
 }

@@ -17,10 +17,7 @@ use crate::model::ErrorKind;
 type Talk = fn(&mut StreamOwned<ServerConnection, std::net::TcpStream>) -> std::io::Result<()>;
 
 fn authority() -> PathBuf {
-    PathBuf::from(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/src/fetch/tests/tls/authority.pem"
-    ))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src/fetch/tests/tls/authority.pem"))
 }
 
 /// A server with a certificate for `site.test` that offers `protocol` and then talks.
@@ -92,47 +89,28 @@ fn talk_http2(stream: &mut StreamOwned<ServerConnection, std::net::TcpStream>) -
 }
 
 fn named(ca_file: Option<PathBuf>, insecure: bool) -> Config {
-    Config {
-        ca_file,
-        insecure,
-        resolve: vec![rule("*.test", None, 1)],
-        ..config()
-    }
+    Config { ca_file, insecure, resolve: vec![rule("*.test", None, 1)], ..config() }
 }
 
 #[tokio::test]
 async fn an_authority_must_be_known_unless_nobody_cares() {
     let address = tls_server(b"http/1.1", talk_http1);
     let url = format!("https://a.site.test:{}/", address.port());
-    let error = fetch_url(&fetcher(&named(None, false)), &url)
-        .await
-        .expect_err("unknown authority");
+    let error = fetch_url(&fetcher(&named(None, false)), &url).await.expect_err("unknown authority");
     assert_eq!((error.kind, error.requested), (ErrorKind::Tls, false), "{error}");
-    for (ca_file, insecure) in [
-        (Some(authority()), false),
-        (None, true),
-        (Some(authority()), true),
-    ] {
-        let outcome = fetch_url(&fetcher(&named(ca_file, insecure)), &url)
-            .await
-            .expect("an answer");
+    for (ca_file, insecure) in [(Some(authority()), false), (None, true), (Some(authority()), true)] {
+        let outcome = fetch_url(&fetcher(&named(ca_file, insecure)), &url).await.expect("an answer");
         assert_eq!(outcome.body, b"secret");
     }
     let literal = format!("https://127.0.0.1:{}/", address.port());
-    assert!(
-        fetch_url(&fetcher(&named(Some(authority()), false)), &literal)
-            .await
-            .is_ok()
-    );
+    assert!(fetch_url(&fetcher(&named(Some(authority()), false)), &literal).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_certificate_is_for_its_names_only() {
     let address = tls_server(b"http/1.1", talk_http1);
     let url = format!("https://other.test:{}/", address.port());
-    let error = fetch_url(&fetcher(&named(Some(authority()), false)), &url)
-        .await
-        .expect_err("another name");
+    let error = fetch_url(&fetcher(&named(Some(authority()), false)), &url).await.expect_err("another name");
     assert_eq!((error.kind, error.requested), (ErrorKind::Tls, false), "{error}");
     assert!(fetch_url(&fetcher(&named(None, true)), &url).await.is_ok());
 }
@@ -142,9 +120,8 @@ async fn http2_is_spoken_where_offered() {
     let address = tls_server(b"h2", talk_http2);
     let fetcher = fetcher(&named(Some(authority()), false));
     for _ in 0..2 {
-        let outcome = fetch_url(&fetcher, &format!("https://site.test:{}/", address.port()))
-            .await
-            .expect("an answer");
+        let outcome =
+            fetch_url(&fetcher, &format!("https://site.test:{}/", address.port())).await.expect("an answer");
         assert_eq!((outcome.status, outcome.body.as_slice()), (200, &b"second"[..]));
         assert!(outcome.report.complete);
     }
@@ -155,18 +132,14 @@ async fn broken_handshakes_are_tls_errors() {
     for script in [vec![], vec![send("HTTP/1.1 400 Bad Request\r\n\r\n")]] {
         let server = handshake_breaker(script).await;
         let url = format!("https://a.site.test:{}/", server.port());
-        let error = fetch_url(&fetcher(&named(None, true)), &url)
-            .await
-            .expect_err("no handshake");
+        let error = fetch_url(&fetcher(&named(None, true)), &url).await.expect_err("no handshake");
         assert_eq!((error.kind, error.requested), (ErrorKind::Tls, false), "{error}");
     }
 }
 
 async fn handshake_breaker(script: Vec<Step>) -> SocketAddr {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a free port");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {

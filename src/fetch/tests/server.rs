@@ -32,10 +32,7 @@ pub(super) fn send(text: impl AsRef<[u8]>) -> Step {
 
 /// A whole answer with its length.
 pub(super) fn answer(headers: &str, body: &[u8]) -> Step {
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n{headers}\r\n",
-        body.len()
-    );
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n{headers}\r\n", body.len());
     Step::Send([head.as_bytes(), body].concat())
 }
 
@@ -152,18 +149,13 @@ pub(super) async fn dns(addresses: Vec<[u8; 4]>) -> (DnsServers, Arc<AtomicUsize
         let mut query = [0; 1024];
         while let Ok((length, from)) = socket.recv_from(&mut query).await {
             count.fetch_add(1, Ordering::SeqCst);
-            let _ = socket
-                .send_to(&dns_answer(&query[..length], &addresses), from)
-                .await;
+            let _ = socket.send_to(&dns_answer(&query[..length], &addresses), from).await;
         }
     });
     let mut connection = ConnectionConfig::udp();
     connection.port = address.port();
     let server = NameServerConfig::new(address.ip(), true, vec![connection]);
-    (
-        Some(ResolverConfig::from_parts(None, Vec::new(), vec![server])),
-        asked,
-    )
+    (Some(ResolverConfig::from_parts(None, Vec::new(), vec![server])), asked)
 }
 
 /// RFC 1035 section 4: the question again, with an answer of type A per address.

@@ -10,11 +10,7 @@ use crate::fetch::Fetcher;
 use crate::model::ErrorKind;
 
 fn through(proxy: &str) -> Config {
-    Config {
-        proxy: Some(proxy.to_owned()),
-        allow_private: false,
-        ..config()
-    }
+    Config { proxy: Some(proxy.to_owned()), allow_private: false, ..config() }
 }
 
 #[tokio::test]
@@ -22,22 +18,12 @@ async fn names_are_the_proxys_business_literals_are_not() {
     let proxy = Server::start(vec![answer("", b"by proxy"), Step::Again]).await;
     let fetcher = fetcher(&through(&format!("http://me:s3cret@{}", proxy.address)));
     assert!(fetcher.guard_note().is_some());
-    let outcome = fetch_url(&fetcher, "http://any.name.test/x")
-        .await
-        .expect("an answer");
+    let outcome = fetch_url(&fetcher, "http://any.name.test/x").await.expect("an answer");
     assert_eq!(outcome.body, b"by proxy");
     let head = &proxy.requests()[0];
-    assert!(
-        head.starts_with("GET http://any.name.test/x HTTP/1.1\r\n"),
-        "{head}"
-    );
-    assert!(
-        head.to_ascii_lowercase().contains("proxy-authorization: basic "),
-        "{head}"
-    );
-    let error = fetch_url(&fetcher, "http://127.0.0.1/")
-        .await
-        .expect_err("refused");
+    assert!(head.starts_with("GET http://any.name.test/x HTTP/1.1\r\n"), "{head}");
+    assert!(head.to_ascii_lowercase().contains("proxy-authorization: basic "), "{head}");
+    let error = fetch_url(&fetcher, "http://127.0.0.1/").await.expect_err("refused");
     assert_eq!((error.kind, error.requested), (ErrorKind::PrivateAddress, false));
     assert_eq!(proxy.requests().len(), 1);
 }
@@ -49,43 +35,24 @@ async fn a_proxy_may_be_named_and_private() {
         resolve: vec![rule("proxy.test", None, 1)],
         ..through(&format!("proxy.test:{}", proxy.port()))
     };
-    assert_eq!(
-        fetch_url(&fetcher(&config), "http://any.test/")
-            .await
-            .expect("an answer")
-            .body,
-        b"by proxy"
-    );
+    assert_eq!(fetch_url(&fetcher(&config), "http://any.test/").await.expect("an answer").body, b"by proxy");
 }
 
 #[tokio::test]
 async fn a_proxy_that_fails_is_to_blame() {
-    let gone = TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port")
-        .local_addr()
-        .expect("an address");
+    let gone = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
     let refusing = Server::start(vec![send("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")]).await;
     let asking = Server::start(vec![send("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n")]).await;
     for (proxy, url) in [
         (format!("http://me:s3cret@{gone}"), "http://a.test/"),
         (format!("http://me:s3cret@{gone}"), "https://a.test/"),
-        (
-            format!("http://me:s3cret@{}", refusing.address),
-            "https://a.test/",
-        ),
+        (format!("http://me:s3cret@{}", refusing.address), "https://a.test/"),
         (format!("http://me:s3cret@{}", asking.address), "http://a.test/"),
         (format!("http://me:s3cret@{}", asking.address), "https://a.test/"),
         (format!("socks5h://me:s3cret@{gone}"), "http://a.test/"),
     ] {
-        let error = fetch_url(&fetcher(&through(&proxy)), url)
-            .await
-            .expect_err("no answer");
-        assert_eq!(
-            (error.kind, error.requested),
-            (ErrorKind::Proxy, false),
-            "{proxy} {url}: {error}"
-        );
+        let error = fetch_url(&fetcher(&through(&proxy)), url).await.expect_err("no answer");
+        assert_eq!((error.kind, error.requested), (ErrorKind::Proxy, false), "{proxy} {url}: {error}");
         assert!(!error.to_string().contains("s3cret") && !error.detail.is_empty());
     }
 }
@@ -98,22 +65,13 @@ async fn socks_proxy() -> (std::net::SocketAddr, tokio::task::JoinHandle<Vec<u8>
         let (mut stream, _) = listener.accept().await.expect("a connection");
         let mut greeting = [0; 2];
         stream.read_exact(&mut greeting).await.expect("a greeting");
-        stream
-            .read_exact(&mut vec![0; usize::from(greeting[1])])
-            .await
-            .expect("methods");
+        stream.read_exact(&mut vec![0; usize::from(greeting[1])]).await.expect("methods");
         stream.write_all(&[5, 0]).await.expect("open");
         let mut wish = vec![0; 512];
         let length = stream.read(&mut wish).await.expect("a wish");
-        stream
-            .write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 80])
-            .await
-            .expect("open");
+        stream.write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]).await.expect("open");
         let _ = stream.read(&mut [0; 2048]).await.expect("a request");
-        stream
-            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsocks")
-            .await
-            .expect("open");
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsocks").await.expect("open");
         wish.truncate(length);
         wish
     });
@@ -132,16 +90,8 @@ async fn a_socks_proxy_is_given_checked_addresses() {
     });
     let fetcher = Fetcher::with_sources(&config, &[], false, Some(no_dns())).expect("a fetcher");
     assert_eq!(fetcher.guard_note(), None, "names are resolved here");
-    let error = fetch_url(&fetcher, "http://private.test/")
-        .await
-        .expect_err("refused");
+    let error = fetch_url(&fetcher, "http://private.test/").await.expect_err("refused");
     assert_eq!(error.kind, ErrorKind::PrivateAddress, "{error}");
-    assert_eq!(
-        fetch_url(&fetcher, "http://public.test/")
-            .await
-            .expect("an answer")
-            .body,
-        b"socks"
-    );
+    assert_eq!(fetch_url(&fetcher, "http://public.test/").await.expect("an answer").body, b"socks");
     assert_eq!(task.await.expect("no panic"), [5, 1, 0, 1, 9, 9, 9, 9, 0, 80]);
 }

@@ -14,10 +14,7 @@ fn path() -> impl Strategy<Value = String> {
 
 fn rules() -> impl Strategy<Value = Vec<(bool, String)>> {
     // Past 16 rules with one head the search takes another way.
-    prop_oneof![
-        prop::collection::vec((any::<bool>(), value()), 0..12),
-        many_with_one_head()
-    ]
+    prop_oneof![prop::collection::vec((any::<bool>(), value()), 0..12), many_with_one_head()]
 }
 
 fn many_with_one_head() -> impl Strategy<Value = Vec<(bool, String)>> {
@@ -117,19 +114,10 @@ fn check_bytes(body: &[u8], path: &str) -> Result<(), TestCaseError> {
         let rules = RobotsRules::parse(body, agent);
         let verdict = rules.verdict(path);
         prop_assert_eq!(verdict.allowed, rules.allowed(path));
-        prop_assert!(
-            rules
-                .crawl_delay()
-                .is_none_or(|delay| delay.is_finite() && delay >= 0.0)
-        );
+        prop_assert!(rules.crawl_delay().is_none_or(|delay| delay.is_finite() && delay >= 0.0));
         // Escapes treble an octet; a rule of 8 octets takes 24 beside its text.
         let bound = size_of::<RobotsRules>() + 7 * body.len();
-        prop_assert!(
-            rules.memory_bytes() <= bound,
-            "{} > {}",
-            rules.memory_bytes(),
-            bound
-        );
+        prop_assert!(rules.memory_bytes() <= bound, "{} > {}", rules.memory_bytes(), bound);
     }
     Ok(())
 }

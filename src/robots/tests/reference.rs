@@ -13,24 +13,16 @@ enum Symbol {
 fn symbols(text: &str, is_rule: bool) -> (Vec<Symbol>, usize) {
     let (text, mut out, mut octets, mut at) = (text.as_bytes(), Vec::new(), 0, 0);
     while at < text.len() {
-        let hex = text
-            .get(at + 1..at + 3)
-            .and_then(|hex| std::str::from_utf8(hex).ok());
+        let hex = text.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
         let code = hex.filter(|hex| hex.bytes().all(|octet| octet.is_ascii_hexdigit()));
-        let code = code
-            .filter(|_| text[at] == b'%')
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let code = code.filter(|_| text[at] == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
         let octet = code.unwrap_or(text[at]);
         let is_last = at + 1 == text.len();
         at += if code.is_some() { 3 } else { 1 };
         let unreserved = octet.is_ascii_alphanumeric() || b"-._~'".contains(&octet);
         let never_raw = octet <= b' ' || octet >= 0x7f || b"\"<>\\^`{|}".contains(&octet);
         let operator = b"*$".contains(&octet);
-        octets += if unreserved || code.is_none() && !never_raw {
-            1
-        } else {
-            3
-        };
+        octets += if unreserved || code.is_none() && !never_raw { 1 } else { 3 };
         match octet {
             b'*' if is_rule && code.is_none() => out.push(Symbol::AnyRun),
             b'$' if is_rule && code.is_none() && is_last => out.push(Symbol::End),

@@ -6,50 +6,26 @@ use super::RobotsRules;
 fn check(body: &[u8], allowed: &[&str], disallowed: &[&str]) {
     let rules = RobotsRules::parse(body, "ourbot");
     for path in allowed {
-        assert!(
-            rules.allowed(path),
-            "{path} should be allowed: {:?}",
-            rules.verdict(path)
-        );
+        assert!(rules.allowed(path), "{path} should be allowed: {:?}", rules.verdict(path));
     }
     for path in disallowed {
-        assert!(
-            !rules.allowed(path),
-            "{path} should not be allowed: {:?}",
-            rules.verdict(path)
-        );
+        assert!(!rules.allowed(path), "{path} should not be allowed: {:?}", rules.verdict(path));
     }
 }
 
 #[test]
 fn a_byte_order_mark_does_not_hide_the_first_group() {
     check(b"\xef\xbb\xbfUser-agent: *\nDisallow: /\n", &[], &["/", "/x"]);
-    check(
-        b"\xff\xfeU\0s\0e\0r\0-\0a\0g\0e\0n\0t\0:\0*\0\n\0D\0i\0s\0a\0l\0l\0o\0w\0:\0/\0",
-        &[],
-        &["/x"],
-    );
+    check(b"\xff\xfeU\0s\0e\0r\0-\0a\0g\0e\0n\0t\0:\0*\0\n\0D\0i\0s\0a\0l\0l\0o\0w\0:\0/\0", &[], &["/x"]);
 }
 
 #[test]
 fn groups() {
-    check(
-        b"User-agent: *\nUser-agent: otherbot\nDisallow: /private\n",
-        &["/"],
-        &["/private"],
-    );
-    check(
-        b"User-agent: otherbot\nUser-agent: *\nDisallow: /private\n",
-        &["/"],
-        &["/private"],
-    );
+    check(b"User-agent: *\nUser-agent: otherbot\nDisallow: /private\n", &["/"], &["/private"]);
+    check(b"User-agent: otherbot\nUser-agent: *\nDisallow: /private\n", &["/"], &["/private"]);
     let several = b"User-agent: ourbot\nDisallow: /a\n\nUser-agent: x\nDisallow: /\n\nUser-agent: OurBot\nDisallow: /b\n";
     check(several, &["/"], &["/a", "/b"]);
-    check(
-        b"User-agent: *\nAllow: /\n\nUser-agent: ads\nDisallow: /\n",
-        &["/", "/x"],
-        &[],
-    );
+    check(b"User-agent: *\nAllow: /\n\nUser-agent: ads\nDisallow: /\n", &["/", "/x"], &[]);
     check(b"User-agent: *\n\nDisallow: /x\n", &["/"], &["/x"]);
 }
 
@@ -61,30 +37,14 @@ fn allow_and_disallow() {
 
 #[test]
 fn operators() {
-    check(
-        b"User-agent: *\nDisallow: */test\n",
-        &["/tes"],
-        &["/test", "/a/test"],
-    );
-    check(
-        b"User-agent: *\nDisallow: /*.json$\nDisallow: /*?\n",
-        &["/d.jsonx"],
-        &["/d.json", "/p?x"],
-    );
+    check(b"User-agent: *\nDisallow: */test\n", &["/tes"], &["/test", "/a/test"]);
+    check(b"User-agent: *\nDisallow: /*.json$\nDisallow: /*?\n", &["/d.jsonx"], &["/d.json", "/p?x"]);
 }
 
 #[test]
 fn escapes() {
-    check(
-        "User-agent: *\nDisallow: /foo/ツ\n".as_bytes(),
-        &["/foo/"],
-        &["/foo/%E3%83%84", "/foo/ツ"],
-    );
-    check(
-        b"User-agent: *\nDisallow: /*%2F*\n",
-        &["/a/b"],
-        &["/a%2Fb", "/a%2fb"],
-    );
+    check("User-agent: *\nDisallow: /foo/ツ\n".as_bytes(), &["/foo/"], &["/foo/%E3%83%84", "/foo/ツ"]);
+    check(b"User-agent: *\nDisallow: /*%2F*\n", &["/a/b"], &["/a%2Fb", "/a%2fb"]);
     let star = b"User-agent: *\nDisallow: /f-%2A.html\n";
     check(star, &["/f-x.html"], &["/f-*.html", "/f-%2A.html", "/f-%2a.html"]);
     let dollar = b"User-agent: *\nDisallow: /a%24\nDisallow: /b$\n";
@@ -97,21 +57,14 @@ fn long_files_and_long_lines() {
     let long = "y".repeat(5_000);
     let body = format!("User-agent: *\nDisallow: /{long}\n{comment}Disallow: /z\n{comment}");
     assert!(body.len() > super::MAX_BYTES);
-    check(
-        body.as_bytes(),
-        &["/", "/y", &format!("/{}", &long[1..])],
-        &["/z", &format!("/{long}/x")],
-    );
+    check(body.as_bytes(), &["/", "/y", &format!("/{}", &long[1..])], &["/z", &format!("/{long}/x")]);
 }
 
 #[test]
 fn delays() {
     let delay = |value: &str| {
-        RobotsRules::parse(
-            format!("User-agent: *\nCrawl-delay: {value}\n").as_bytes(),
-            "ourbot",
-        )
-        .crawl_delay()
+        RobotsRules::parse(format!("User-agent: *\nCrawl-delay: {value}\n").as_bytes(), "ourbot")
+            .crawl_delay()
     };
     assert_eq!(delay("86400"), Some(86_400.0));
     assert_eq!(delay("abc"), None);

@@ -85,17 +85,11 @@ fn split(url: &str) -> (&str, &str) {
 }
 
 fn join(base: &str, href: &str) -> String {
-    if href.starts_with('/') {
-        format!("http://{}{href}", split(base).0)
-    } else {
-        href.to_owned()
-    }
+    if href.starts_with('/') { format!("http://{}{href}", split(base).0) } else { href.to_owned() }
 }
 
 fn hrefs(html: &str) -> impl Iterator<Item = &str> {
-    html.split("href=\"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next())
+    html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next())
 }
 
 fn sorted(urls: impl Iterator<Item = String>) -> Vec<String> {

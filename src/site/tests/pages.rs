@@ -44,20 +44,14 @@ fn every_page_is_linked_from_three_others() {
         let walk = Walk::of(&site, &site.seed_urls(PORT));
         let mut sources: HashMap<&str, HashSet<&str>> = HashMap::new();
         for (page, links) in &walk.links {
-            for link in links
-                .iter()
-                .filter(|link| *link != page && split(link).0 == split(page).0)
-            {
+            for link in links.iter().filter(|link| *link != page && split(link).0 == split(page).0) {
                 sources.entry(link).or_default().insert(page);
             }
         }
         for place in site.places(Kind::Page).filter(|place| place.index > 0) {
             let url = site.url(place, &Naming::by_name(PORT));
             let others = site.count(Kind::Page, place.host) as usize - 1;
-            assert!(
-                sources[url.as_str()].len() >= others.min(3),
-                "{url} of {pages} pages"
-            );
+            assert!(sources[url.as_str()].len() >= others.min(3), "{url} of {pages} pages");
         }
     }
 }
@@ -80,10 +74,7 @@ fn pages_have_twenty_to_sixty_links_and_forty_in_the_mean() {
 #[test]
 fn small_hosts_repeat_links_rather_than_have_fewer() {
     for (pages, hosts, seed) in SHAPES {
-        let walk = Walk::of(
-            &site(pages, hosts, seed),
-            &site(pages, hosts, seed).seed_urls(PORT),
-        );
+        let walk = Walk::of(&site(pages, hosts, seed), &site(pages, hosts, seed).seed_urls(PORT));
         assert!(walk.links.values().all(|links| (20..=60).contains(&links.len())));
     }
 }
@@ -103,10 +94,7 @@ fn documents_and_paths_have_the_promised_sizes() {
     for place in site.places(Kind::Page) {
         let answer = site.answer(place, &Naming::by_name(65_535));
         let bytes = answer.body.len();
-        assert!(
-            (html::PAGE_BYTES.0..=html::PAGE_BYTES.1).contains(&bytes),
-            "{bytes} bytes"
-        );
+        assert!((html::PAGE_BYTES.0..=html::PAGE_BYTES.1).contains(&bytes), "{bytes} bytes");
         if place.index > 0 {
             lengths.push(site.path(place).len());
         }
@@ -119,23 +107,12 @@ fn documents_and_paths_have_the_promised_sizes() {
 #[test]
 fn documents_have_what_readers_expect() {
     let site = site(100, 1, 1);
-    let place = Place {
-        kind: Kind::Page,
-        host: 0,
-        index: 42,
-    };
+    let place = Place { kind: Kind::Page, host: 0, index: 42 };
     let answer = site.answer(place, &Naming::by_name(PORT));
     let html = String::from_utf8(answer.body).expect("documents are UTF-8");
     assert_eq!(answer.content_type, "text/html; charset=utf-8");
     assert!(html.starts_with("<!doctype html>"));
-    for part in [
-        "<title>",
-        "\u{2013} page 42 of host 0</title>",
-        "<nav>",
-        "<h1>",
-        "<ul>",
-        "</html>",
-    ] {
+    for part in ["<title>", "\u{2013} page 42 of host 0</title>", "<nav>", "<h1>", "<ul>", "</html>"] {
         assert!(html.contains(part), "{part} is missing in {html}");
     }
     assert_eq!(html.matches("<a ").count(), html.matches("</a>").count());
@@ -147,9 +124,5 @@ fn the_longest_possible_document_is_within_bounds() {
     let path = 8 * (longest + 1) + 14;
     let link = path + 2 * longest + "<li><a href=\"\"> </a>\n".len();
     let frame = 320 + 2 * (2 * longest + 10) + "<a href=\"http://h4294967295.site.test:65535\"".len();
-    assert!(
-        60 * link + frame <= html::PAGE_BYTES.1,
-        "{} bytes",
-        60 * link + frame
-    );
+    assert!(60 * link + frame <= html::PAGE_BYTES.1, "{} bytes", 60 * link + frame);
 }

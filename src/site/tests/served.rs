@@ -22,9 +22,7 @@ impl Served {
     async fn start(site: Site) -> Served {
         // another test may have installed it already
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("loopback can be bound");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback can be bound");
         let address = listener.local_addr().expect("a bound listener has an address");
         let (stop, stopped) = oneshot::channel();
         let mut client = Client::builder().no_proxy().redirect(redirect::Policy::none());
@@ -33,13 +31,7 @@ impl Served {
         }
         let client = client.build().expect("the client is plain");
         let report = tokio::spawn(serve(Arc::new(site), listener, stopped));
-        Served {
-            site,
-            address,
-            client,
-            stop,
-            report,
-        }
+        Served { site, address, client, stop, report }
     }
 
     fn naming(&self) -> Naming {
@@ -48,10 +40,7 @@ impl Served {
 
     async fn get(&self, url: &str) -> (u16, String) {
         let response = self.client.get(url).send().await.expect("the site answers");
-        (
-            response.status().as_u16(),
-            response.text().await.expect("bodies are whole"),
-        )
+        (response.status().as_u16(), response.text().await.expect("bodies are whole"))
     }
 
     /// The lines of a listing, asked by plain address.
@@ -63,10 +52,7 @@ impl Served {
 
     async fn finish(self) -> SiteReport {
         self.stop.send(()).expect("the server is running");
-        self.report
-            .await
-            .expect("the server does not panic")
-            .expect("the listener is good")
+        self.report.await.expect("the server does not panic").expect("the listener is good")
     }
 }
 
@@ -79,42 +65,15 @@ async fn every_url_is_answered_and_counted() {
             let url = served.site.url(place, &naming);
             let expected = served.site.answer(place, &naming);
             let (status, body) = served.get(&url).await;
-            assert_eq!(
-                (status, body.into_bytes()),
-                (expected.status, expected.body),
-                "{url}"
-            );
+            assert_eq!((status, body.into_bytes()), (expected.status, expected.body), "{url}");
         }
     }
-    let all = |kind| {
-        served
-            .site
-            .places(kind)
-            .map(|place| served.site.url(place, &naming))
-    };
-    let expected: Vec<String> = Kind::ALL
-        .into_iter()
-        .flat_map(all)
-        .map(|url| format!("1\t{url}"))
-        .collect();
+    let all = |kind| served.site.places(kind).map(|place| served.site.url(place, &naming));
+    let expected: Vec<String> = Kind::ALL.into_iter().flat_map(all).map(|url| format!("1\t{url}")).collect();
     assert_eq!(served.listing("/_log").await, expected);
     let report = served.finish().await;
-    assert_eq!(
-        (
-            report.page_requests,
-            report.distinct_pages,
-            report.robots_requests
-        ),
-        (120, 120, 3)
-    );
-    assert_eq!(
-        (
-            report.redirect_requests,
-            report.missing_requests,
-            report.disallowed_requests
-        ),
-        (3, 3, 3)
-    );
+    assert_eq!((report.page_requests, report.distinct_pages, report.robots_requests), (120, 120, 3));
+    assert_eq!((report.redirect_requests, report.missing_requests, report.disallowed_requests), (3, 3, 3));
     assert_eq!((report.unknown_requests, report.requests), (0, 132));
 }
 
@@ -140,29 +99,15 @@ async fn repeats_and_strangers_are_counted_by_url() {
     for path in ["/", "/", "/favicon.ico", "/?page=2", "/"] {
         served.get(&format!("{base}{path}")).await;
     }
-    let expected = [
-        format!("3\t{base}/"),
-        format!("1\t{base}/?page=2"),
-        format!("1\t{base}/favicon.ico"),
-    ];
+    let expected = [format!("3\t{base}/"), format!("1\t{base}/?page=2"), format!("1\t{base}/favicon.ico")];
     assert_eq!(served.listing("/_log").await, expected);
-    let by_name = served
-        .get(&format!("http://h0.site.test:{}/_log", served.address.port()))
-        .await
-        .1;
+    let by_name = served.get(&format!("http://h0.site.test:{}/_log", served.address.port())).await.1;
     assert!(
         by_name.starts_with(&format!("3\thttp://h0.site.test:{}/\n", served.address.port())),
         "{by_name}"
     );
     let report = served.finish().await;
-    assert_eq!(
-        (
-            report.page_requests,
-            report.distinct_pages,
-            report.unknown_requests
-        ),
-        (3, 1, 2)
-    );
+    assert_eq!((report.page_requests, report.distinct_pages, report.unknown_requests), (3, 1, 2));
 }
 
 #[tokio::test]
@@ -180,12 +125,7 @@ async fn only_get_and_head_are_answered() {
     let head = served.client.head(&url).send().await.expect("the site answers");
     let length = served.get(&url).await.1.len();
     assert_eq!(head.headers()["content-length"], length.to_string().as_str());
-    let post = served
-        .client
-        .request(Method::POST, &url)
-        .send()
-        .await
-        .expect("the site answers");
+    let post = served.client.request(Method::POST, &url).send().await.expect("the site answers");
     assert_eq!(post.status().as_u16(), 405);
     assert_eq!(served.finish().await.page_requests, 2);
 }
@@ -194,36 +134,18 @@ async fn only_get_and_head_are_answered() {
 async fn a_request_line_with_a_host_goes_before_the_header() {
     let served = Served::start(site(10, 2, 4)).await;
     let proxy = reqwest::Proxy::http(format!("http://{}", served.address)).expect("the address is a URL");
-    let client = Client::builder()
-        .proxy(proxy)
-        .build()
-        .expect("the client is plain");
-    let response = client
-        .get("http://h1.site.test/")
-        .send()
-        .await
-        .expect("the site answers");
+    let client = Client::builder().proxy(proxy).build().expect("the client is plain");
+    let response = client.get("http://h1.site.test/").send().await.expect("the site answers");
     assert_eq!(response.status().as_u16(), 200);
-    assert!(
-        response
-            .text()
-            .await
-            .expect("bodies are whole")
-            .contains("page 0 of host 1")
-    );
+    assert!(response.text().await.expect("bodies are whole").contains("page 0 of host 1"));
 }
 
 #[tokio::test]
 async fn what_is_not_http_ends_its_connection_only() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let served = Served::start(site(10, 1, 4)).await;
-    let mut stream = tokio::net::TcpStream::connect(served.address)
-        .await
-        .expect("the site listens");
-    stream
-        .write_all(b"\x16\x03\x01\x00\xff\r\n\r\n")
-        .await
-        .expect("the site reads");
+    let mut stream = tokio::net::TcpStream::connect(served.address).await.expect("the site listens");
+    stream.write_all(b"\x16\x03\x01\x00\xff\r\n\r\n").await.expect("the site reads");
     let mut answer = Vec::new();
     // it may be told so, or cut off
     let _ = stream.read_to_end(&mut answer).await;

@@ -13,10 +13,7 @@ fn equal_settings_give_equal_sites_and_other_seeds_others() {
     let answers = |seed| {
         let site = site(200, 2, seed);
         let urls: Vec<String> = site.truth(&Naming::by_name(PORT)).collect();
-        let answers: Vec<Answer> = urls
-            .iter()
-            .map(|url| site.respond(split(url).0, split(url).1))
-            .collect();
+        let answers: Vec<Answer> = urls.iter().map(|url| site.respond(split(url).0, split(url).1)).collect();
         (urls, answers)
     };
     assert_eq!(answers(1), answers(1));
@@ -33,11 +30,7 @@ fn pages_are_split_evenly() {
         let (least, most) = (counts.iter().min(), counts.iter().max());
         assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 1));
         for kind in Kind::ALL {
-            assert!(
-                site.places(kind)
-                    .enumerate()
-                    .all(|(number, place)| site.number(place) == number as u64)
-            );
+            assert!(site.places(kind).enumerate().all(|(number, place)| site.number(place) == number as u64));
             assert_eq!(site.places(kind).count() as u64, site.total(kind));
         }
     }
@@ -45,14 +38,8 @@ fn pages_are_split_evenly() {
 
 #[test]
 fn bad_settings_are_refused_by_name() {
-    let error = |pages, hosts| {
-        Site::new(SiteSettings {
-            pages,
-            hosts,
-            seed: 0,
-        })
-        .map_err(|error| error.to_string())
-    };
+    let error =
+        |pages, hosts| Site::new(SiteSettings { pages, hosts, seed: 0 }).map_err(|error| error.to_string());
     assert_eq!(
         error(0, 1),
         Err("a site of 0 pages has nothing to serve, ask for at least 1 page".to_owned())
@@ -71,10 +58,7 @@ fn robots_txt_forbids_what_is_linked_and_nothing_that_counts() {
     assert_eq!(answer.body, b"User-agent: *\nDisallow: /private/\n");
     for kind in [Kind::Page, Kind::Redirect, Kind::Missing, Kind::Disallowed] {
         for place in site.places(kind) {
-            assert_eq!(
-                site.path(place).starts_with("/private/"),
-                kind == Kind::Disallowed
-            );
+            assert_eq!(site.path(place).starts_with("/private/"), kind == Kind::Disallowed);
         }
     }
 }
@@ -87,9 +71,7 @@ fn redirects_lead_to_pages_of_their_host_in_every_form() {
         let url = site.url(place, &Naming::by_name(PORT));
         let answer = site.respond(split(&url).0, split(&url).1);
         let location = answer.location.expect("a redirect says where to");
-        *forms
-            .entry((answer.status, location.starts_with('/')))
-            .or_default() += 1;
+        *forms.entry((answer.status, location.starts_with('/'))).or_default() += 1;
         let target = join(&url, &location);
         assert_eq!(split(&target).0, split(&url).0);
         let found = site.locate(place.host, split(&target).1);
@@ -101,11 +83,7 @@ fn redirects_lead_to_pages_of_their_host_in_every_form() {
 #[test]
 fn only_the_linked_spelling_of_a_path_is_known() {
     let site = site(100, 1, 1);
-    let path = site.path(Place {
-        kind: Kind::Page,
-        host: 0,
-        index: 7,
-    });
+    let path = site.path(Place { kind: Kind::Page, host: 0, index: 7 });
     assert!(site.locate(0, &path).is_some());
     let others = [
         path.to_ascii_uppercase(),
@@ -144,21 +122,10 @@ fn hosts_are_known_by_name_and_a_single_one_by_anything() {
         ("h1\u{e9}site.test", false),
         ("", false),
     ] {
-        assert_eq!(
-            several.respond(authority, "/").status == 200,
-            known,
-            "{authority}"
-        );
+        assert_eq!(several.respond(authority, "/").status == 200, known, "{authority}");
     }
     let single = site(100, 1, 1);
-    for authority in [
-        "h0.site.test:8080",
-        "127.0.0.1:8080",
-        "[::1]:8080",
-        "localhost",
-        "a\"b",
-        "",
-    ] {
+    for authority in ["h0.site.test:8080", "127.0.0.1:8080", "[::1]:8080", "localhost", "a\"b", ""] {
         assert_eq!(single.respond(authority, "/").status, 200, "{authority}");
     }
 }
@@ -187,23 +154,14 @@ fn the_banner_has_a_seed_per_host_and_the_flag_to_reach_them() {
         "seed http://h2.site.test:8080/",
         "--resolve *.site.test:8080:127.0.0.1",
     ] {
-        assert!(
-            banner.lines().any(|shown| shown == line),
-            "{line} is missing in {banner}"
-        );
+        assert!(banner.lines().any(|shown| shown == line), "{line} is missing in {banner}");
     }
     let everywhere: SocketAddr = ([0, 0, 0, 0], 9).into();
-    assert!(
-        site(30, 1, 1)
-            .banner(everywhere)
-            .contains("seed http://127.0.0.1:9/\n")
-    );
+    assert!(site(30, 1, 1).banner(everywhere).contains("seed http://127.0.0.1:9/\n"));
     let sixth: SocketAddr = ([0; 8], 9).into();
     assert_eq!(site(30, 1, 1).resolve_flags(sixth), ["*.site.test:9:[::1]"]);
     assert!(
-        site(3_000, 3_000, 1)
-            .banner(address)
-            .contains("and 2000 more at http://127.0.0.1:8080/_seeds\n")
+        site(3_000, 3_000, 1).banner(address).contains("and 2000 more at http://127.0.0.1:8080/_seeds\n")
     );
 }
 

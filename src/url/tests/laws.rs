@@ -57,11 +57,7 @@ fn rules() -> impl Strategy<Value = Rules> {
         let bit = |index: u8| bits >> index & 1 == 1;
         Rules {
             sort_query: bit(0),
-            strip_params: if bit(1) {
-                vec!["ref".to_owned(), "ü".to_owned()]
-            } else {
-                Vec::new()
-            },
+            strip_params: if bit(1) { vec!["ref".to_owned(), "ü".to_owned()] } else { Vec::new() },
             strip_tracking: bit(2),
             strip_session_ids: bit(3),
             fold_www: bit(4),
@@ -204,11 +200,7 @@ fn plausible() -> impl Strategy<Value = String> {
         prop::option::of("#[ -~é]{0,4}"),
     )
         .prop_map(|(start, path, query, fragment)| {
-            format!(
-                "{start}{path}{}{}",
-                query.unwrap_or_default(),
-                fragment.unwrap_or_default()
-            )
+            format!("{start}{path}{}{}", query.unwrap_or_default(), fragment.unwrap_or_default())
         })
 }
 
@@ -234,9 +226,6 @@ fn the_fast_path_answers_the_shapes_it_is_made_for() {
         "http://site.test/a?b#c",
         "http://127.0.0.1:8080/x",
     ] {
-        assert!(
-            resolver.quickly(reference, &mut String::new()).is_some(),
-            "{reference}"
-        );
+        assert!(resolver.quickly(reference, &mut String::new()).is_some(), "{reference}");
     }
 }

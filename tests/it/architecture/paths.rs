@@ -37,10 +37,7 @@ pub(super) fn mentions(file: &str, tokens: &[Token]) -> Vec<Mention> {
                     .chain(inline.iter().map(|(name, _)| name.as_str()))
                     .collect();
                 for path in expand(tokens, &mut index.clone()) {
-                    found.push(Mention {
-                        path: resolve(&here, &path),
-                        line: token.line,
-                    });
+                    found.push(Mention { path: resolve(&here, &path), line: token.line });
                 }
             }
             _ => {}
@@ -107,11 +104,7 @@ fn group(tokens: &[Token], index: &mut usize, prefix: &[String]) -> Vec<Vec<Stri
             "," => *index += 1,
             // the new name says nothing of where it comes from
             "as" => *index += 2,
-            _ => paths.extend(
-                expand(tokens, index)
-                    .into_iter()
-                    .map(|path| [prefix, &path].concat()),
-            ),
+            _ => paths.extend(expand(tokens, index).into_iter().map(|path| [prefix, &path].concat())),
         }
     }
     paths

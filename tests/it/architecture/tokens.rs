@@ -11,11 +11,7 @@ pub(super) struct Token {
 
 /// The tokens of a source text.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
-    let mut reader = Reader {
-        rest: text,
-        line: 1,
-        tokens: Vec::new(),
-    };
+    let mut reader = Reader { rest: text, line: 1, tokens: Vec::new() };
     while let Some(first) = reader.rest.chars().next() {
         reader.step(first);
     }
@@ -64,10 +60,7 @@ impl Reader<'_> {
     }
 
     fn take(&mut self, length: usize) {
-        self.tokens.push(Token {
-            text: self.rest[..length].to_owned(),
-            line: self.line,
-        });
+        self.tokens.push(Token { text: self.rest[..length].to_owned(), line: self.line });
         self.skip(length);
     }
 

@@ -22,11 +22,7 @@ fn a_page_is_requested_once_under_all_its_spellings() {
     }));
     let seed = server.url_of("a.test", "/");
     let run = crawl(&[&seed, "--resolve", "a.test:127.0.0.1"]);
-    let spelled: Vec<String> = server
-        .pages()
-        .into_iter()
-        .filter(|path| path.contains('u'))
-        .collect();
+    let spelled: Vec<String> = server.pages().into_iter().filter(|path| path.contains('u')).collect();
     assert_eq!(spelled.len(), 1, "{spelled:?}");
     assert_eq!(server.count("/"), 1);
     assert_eq!(run.number("urls.repeats"), 6, "{}", run.summary);
@@ -34,17 +30,8 @@ fn a_page_is_requested_once_under_all_its_spellings() {
 
 #[test]
 fn different_pages_stay_different() {
-    let links = [
-        "/d",
-        "/d/",
-        "/D",
-        "/a%2Fb",
-        "/a/b",
-        "/q?a=1&b=2",
-        "/q?b=2&a=1",
-        "/q?a=1&b=2&utm_source=x",
-        "/q?",
-    ];
+    let links =
+        ["/d", "/d/", "/D", "/a%2Fb", "/a/b", "/q?a=1&b=2", "/q?b=2&a=1", "/q?a=1&b=2&utm_source=x", "/q?"];
     let script = Script::new()
         .on("/", page(&links))
         .rule(|request| (request.path != "/" && request.path != "/robots.txt").then(|| Answer::html("x")));
@@ -79,14 +66,7 @@ fn every_dedup_mode_and_filter_fetches_a_site_once() {
 
 #[test]
 fn each_skip_has_a_row_with_its_reason_and_the_rule_behind_it() {
-    let links = [
-        "http://[::1/",
-        "mailto:x@a.test",
-        "http://other.test/",
-        "/no/1",
-        "/not.pdf",
-        "/ok",
-    ];
+    let links = ["http://[::1/", "mailto:x@a.test", "http://other.test/", "/no/1", "/not.pdf", "/ok"];
     let script = Script::new()
         .on("/robots.txt", Answer::text("User-agent: *\nDisallow: /no\n"))
         .on("/", page(&links))
@@ -103,17 +83,9 @@ fn each_skip_has_a_row_with_its_reason_and_the_rule_behind_it() {
     ] {
         let rows: Vec<_> = run.skipped.iter().filter(|row| row["reason"] == reason).collect();
         assert_eq!(rows.len(), 1, "{reason}: {:?}", run.skipped);
-        assert!(
-            rows[0]["url"].as_str().is_some_and(|url| url.ends_with(named)),
-            "{reason}: {}",
-            rows[0]
-        );
+        assert!(rows[0]["url"].as_str().is_some_and(|url| url.ends_with(named)), "{reason}: {}", rows[0]);
         if let Some(rule) = rule {
-            assert!(
-                rows[0].to_string().contains(rule),
-                "{reason} does not name {rule}: {}",
-                rows[0]
-            );
+            assert!(rows[0].to_string().contains(rule), "{reason} does not name {rule}: {}", rows[0]);
         }
     }
     assert_eq!(run.skipped.len(), 5, "{:?}", run.skipped);
@@ -127,60 +99,23 @@ fn what_the_summary_promises_is_there() {
         ("pages", &["fetched", "ok", "failed", "by_status", "by_error"][..]),
         (
             "urls",
-            &[
-                "discovered",
-                "unique",
-                "repeats",
-                "doubts_pending",
-                "doubts_settled",
-                "rescued",
-                "queued",
-            ],
+            &["discovered", "unique", "repeats", "doubts_pending", "doubts_settled", "rescued", "queued"],
         ),
-        (
-            "urls",
-            &["in_flight", "skipped_before_queue", "skipped_after_queue"],
-        ),
-        (
-            "filter",
-            &[
-                "kind",
-                "bits",
-                "bits_per_url",
-                "hashes",
-                "items",
-                "fill_ratio",
-                "estimated_fpr",
-            ],
-        ),
+        ("urls", &["in_flight", "skipped_before_queue", "skipped_after_queue"]),
+        ("filter", &["kind", "bits", "bits_per_url", "hashes", "items", "fill_ratio", "estimated_fpr"]),
         ("filter", &["expected_pages_missed", "health"]),
         ("memory", &["budget_bytes", "peak_rss_bytes", "plan"]),
         ("bytes", &["wire", "decoded"]),
     ] {
         for name in names {
-            assert!(
-                run.summary[object].get(name).is_some(),
-                "{object}.{name} is absent: {}",
-                run.summary
-            );
+            assert!(run.summary[object].get(name).is_some(), "{object}.{name} is absent: {}", run.summary);
         }
     }
-    assert!(
-        run.summary["end_reason"].is_string() && run.summary["elapsed_s"].is_number(),
-        "{}",
-        run.summary
-    );
+    assert!(run.summary["end_reason"].is_string() && run.summary["elapsed_s"].is_number(), "{}", run.summary);
     let record = run.page(&server.url("/a"));
-    for name in [
-        "depth",
-        "via",
-        "wire_bytes",
-        "decoded_bytes",
-        "links",
-        "fetched_at",
-        "elapsed_ms",
-        "attempts",
-    ] {
+    for name in
+        ["depth", "via", "wire_bytes", "decoded_bytes", "links", "fetched_at", "elapsed_ms", "attempts"]
+    {
         assert!(record.get(name).is_some(), "{name} is absent: {record}");
     }
 }

@@ -10,18 +10,11 @@ const HTML: &[u8] = b"<title>coded</title><a href=/found>x</a>";
 /// Crawls `/` of a server whose `/x` answers as given; returns the record of `/x`, and whether `/found` was.
 fn ask(answer: Answer, further: &[&str]) -> (Value, bool, Run) {
     let server = Server::start(
-        Script::new()
-            .on("/", page(&["/x"]))
-            .on("/x", answer)
-            .on("/found", Answer::html("found")),
+        Script::new().on("/", page(&["/x"])).on("/x", answer).on("/found", Answer::html("found")),
     );
     let seed = server.url("/");
     let run = crawl(&[&[seed.as_str(), "--timeout", "20s", "--retries", "0"], further].concat());
-    (
-        run.page(&server.url("/x")).clone(),
-        server.count("/found") == 1,
-        run,
-    )
+    (run.page(&server.url("/x")).clone(), server.count("/found") == 1, run)
 }
 
 fn coded(coding: &str, content: Vec<u8>) -> Answer {
@@ -92,10 +85,7 @@ fn a_decompression_bomb_stops_at_the_limit() {
     for (coding, content) in [("gzip", gzip(&zeros)), ("zstd", zstd(&zeros))] {
         let (page, _, _) = ask(coded(coding, content), &["--max-body", "1MiB"]);
         assert_eq!(page["truncated"], "length", "{coding}: {page}");
-        assert!(
-            page["decoded_bytes"].as_u64().unwrap() <= 1 << 20,
-            "{coding}: {page}"
-        );
+        assert!(page["decoded_bytes"].as_u64().unwrap() <= 1 << 20, "{coding}: {page}");
     }
 }
 
@@ -130,20 +120,11 @@ fn chunks_of_one_byte_are_a_body_like_any() {
 
 #[test]
 fn what_is_no_html_is_fetched_and_not_read_for_links() {
-    for kind in [
-        "text/plain",
-        "application/octet-stream",
-        "image/png",
-        "application/json",
-    ] {
+    for kind in ["text/plain", "application/octet-stream", "image/png", "application/json"] {
         let answer = Answer::status(200).header("Content-Type", kind).content(HTML);
         let (page, found, _) = ask(answer, &[]);
         assert!(!found, "{kind}");
-        assert_eq!(
-            (&page["status"], &page["links"]),
-            (&200.into(), &0.into()),
-            "{page}"
-        );
+        assert_eq!((&page["status"], &page["links"]), (&200.into(), &0.into()), "{page}");
         assert_eq!(page["content_type"], kind);
     }
 }
@@ -152,21 +133,15 @@ fn what_is_no_html_is_fetched_and_not_read_for_links() {
 fn any_bytes_are_a_record() {
     let mut state = 1_u64;
     let noise: Vec<u8> = std::iter::repeat_with(|| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 56) as u8
     })
     .take(1 << 18)
     .collect();
     let nested = "<div><a href=x>".repeat(40_000);
-    for content in [
-        noise,
-        nested.into_bytes(),
-        b"<a href=\"".repeat(9000),
-        vec![0; 1 << 16],
-        b"<!--".to_vec(),
-    ] {
+    for content in
+        [noise, nested.into_bytes(), b"<a href=\"".repeat(9000), vec![0; 1 << 16], b"<!--".to_vec()]
+    {
         let (page, _, _) = ask(Answer::html(content), &["-d", "1"]);
         assert_eq!(page["status"], 200, "{page}");
     }

@@ -5,27 +5,20 @@ use crate::server::{Answer, Script, Server, page};
 
 #[test]
 fn a_bounce_that_sets_a_cookie_is_no_loop() {
-    let script = Script::new()
-        .on("/", page(&["/a"]))
-        .on("/b", Answer::html("b"))
-        .rule(|request| {
-            (request.path == "/a").then(|| {
-                if request.has_cookie("s=1") {
-                    page(&["/b"])
-                } else {
-                    Answer::redirect(302, "/a").header("Set-Cookie", "s=1; Path=/")
-                }
-            })
-        });
+    let script = Script::new().on("/", page(&["/a"])).on("/b", Answer::html("b")).rule(|request| {
+        (request.path == "/a").then(|| {
+            if request.has_cookie("s=1") {
+                page(&["/b"])
+            } else {
+                Answer::redirect(302, "/a").header("Set-Cookie", "s=1; Path=/")
+            }
+        })
+    });
     let server = Server::start(script);
     let run = crawl(&[server.url("/")]);
     assert_eq!(server.count("/a"), 2);
     let record = run.page(&server.url("/a"));
-    assert_eq!(
-        (&record["status"], &record["error"]),
-        (&200.into(), &serde_json::Value::Null),
-        "{record}"
-    );
+    assert_eq!((&record["status"], &record["error"]), (&200.into(), &serde_json::Value::Null), "{record}");
     assert_eq!(server.count("/b"), 1);
 }
 
@@ -33,10 +26,8 @@ fn a_bounce_that_sets_a_cookie_is_no_loop() {
 fn a_bounce_that_sets_a_new_cookie_each_time_ends() {
     let script = Script::new().on("/", page(&["/a"])).rule(|request| {
         (request.path == "/a").then(|| {
-            let visits: u32 = request
-                .header("cookie")
-                .and_then(|all| all.split("n=").nth(1)?.parse().ok())
-                .unwrap_or(0);
+            let visits: u32 =
+                request.header("cookie").and_then(|all| all.split("n=").nth(1)?.parse().ok()).unwrap_or(0);
             Answer::redirect(302, "/a").header("Set-Cookie", &format!("n={}; Path=/", visits + 1))
         })
     });
@@ -51,10 +42,7 @@ fn a_bounce_that_sets_a_new_cookie_each_time_ends() {
 fn a_value_set_on_a_redirect_is_used_at_once() {
     let script = Script::new()
         .on("/", page(&["/a"]).header("Set-Cookie", "c=1; Path=/"))
-        .on(
-            "/a",
-            Answer::redirect(302, "/b").header("Set-Cookie", "c=2; Path=/"),
-        )
+        .on("/a", Answer::redirect(302, "/b").header("Set-Cookie", "c=2; Path=/"))
         .on("/b", Answer::html("b"));
     let server = Server::start(script);
     crawl(&[server.url("/")]);
@@ -66,10 +54,7 @@ fn a_value_set_on_a_redirect_is_used_at_once() {
 #[test]
 fn ports_do_not_tell_cookies_apart_but_hosts_do() {
     let other_port = Server::start(Script::new().on("/p", Answer::html("p")));
-    let there = [
-        other_port.url_of("a.test", "/p"),
-        other_port.url_of("b.test", "/p"),
-    ];
+    let there = [other_port.url_of("a.test", "/p"), other_port.url_of("b.test", "/p")];
     let server = Server::start(Script::new().on("/", page(&there).header("Set-Cookie", "c=1; Path=/")));
     let seed = server.url_of("a.test", "/");
     crawl(&[&seed, "--resolve", "*.test:127.0.0.1", "--scope", "any"]);
@@ -83,11 +68,7 @@ fn ports_do_not_tell_cookies_apart_but_hosts_do() {
 #[test]
 fn a_cookie_for_a_public_suffix_is_refused() {
     let script = Script::new()
-        .on_host(
-            "a.co.uk",
-            "/",
-            Answer::html("").header("Set-Cookie", "x=1; Domain=co.uk"),
-        )
+        .on_host("a.co.uk", "/", Answer::html("").header("Set-Cookie", "x=1; Domain=co.uk"))
         .on("/later", Answer::html("later"));
     let server = Server::start(script.rule(|request| {
         let port = request.header("host")?.rsplit_once(':')?.1;
@@ -104,10 +85,6 @@ fn a_cookie_for_a_public_suffix_is_refused() {
     assert_eq!(requests.len(), 2);
     for request in requests {
         assert!(!request.has_cookie("x=1"), "{request:?}");
-        assert_eq!(
-            request.has_cookie("y=1"),
-            request.host == "a.co.uk",
-            "{request:?}"
-        );
+        assert_eq!(request.has_cookie("y=1"), request.host == "a.co.uk", "{request:?}");
     }
 }

@@ -9,25 +9,16 @@ fn a_slow_answer_whose_links_come_last_is_waited_for() {
     let script = Script::new()
         .on("/", page(&["/quick", "/slow"]))
         .on("/quick", Answer::html("quick"))
-        .on(
-            "/slow",
-            page(&["/1", "/2", "/3"]).after(Duration::from_millis(1500)),
-        )
+        .on("/slow", page(&["/1", "/2", "/3"]).after(Duration::from_millis(1500)))
         .on("/1", Answer::html("1"))
         .on("/2", Answer::html("2").after(Duration::from_millis(500)))
-        .on(
-            "/3",
-            page(&["/4"]).body(Body::Drip(10, Duration::from_millis(50))),
-        )
+        .on("/3", page(&["/4"]).body(Body::Drip(10, Duration::from_millis(50))))
         .on("/4", Answer::html("4"));
     let server = Server::start(script);
     let run = crawl(&[server.url("/")]);
     assert_eq!(server.pages(), ["/", "/1", "/2", "/3", "/4", "/quick", "/slow"]);
     assert_eq!(run.number("pages.ok"), 7);
-    assert_eq!(
-        (run.number("urls.queued"), run.number("urls.doubts_pending")),
-        (0, 0)
-    );
+    assert_eq!((run.number("urls.queued"), run.number("urls.doubts_pending")), (0, 0));
     assert_eq!(run.code, Some(0), "{}", run.stderr);
 }
 
@@ -35,11 +26,7 @@ fn a_slow_answer_whose_links_come_last_is_waited_for() {
 fn a_chain_is_followed_to_its_end() {
     let script = Script::new().rule(|request| {
         let n: u32 = request.path.strip_prefix("/c")?.parse().ok()?;
-        Some(if n < 300 {
-            page(&[format!("/c{}", n + 1)])
-        } else {
-            Answer::html("end")
-        })
+        Some(if n < 300 { page(&[format!("/c{}", n + 1)]) } else { Answer::html("end") })
     });
     let server = Server::start(script);
     let run = crawl(&[server.url("/c0")]);
@@ -52,18 +39,12 @@ fn a_chain_is_followed_to_its_end_with_a_filter_far_too_small() {
     for dedup in ["two-stage", "exact"] {
         let script = Script::new().rule(|request| {
             let n: u32 = request.path.strip_prefix("/c")?.parse().ok()?;
-            Some(page(&[
-                format!("/c{}", (n + 1) % 2000),
-                format!("/c{}", n * 7 % 2000),
-            ]))
+            Some(page(&[format!("/c{}", (n + 1) % 2000), format!("/c{}", n * 7 % 2000)]))
         });
         let server = Server::start(script);
         let seed = server.url("/c0");
-        let small: &[&str] = if dedup == "exact" {
-            &[]
-        } else {
-            &["--expected-urls", "1000", "--bits-per-url", "1"]
-        };
+        let small: &[&str] =
+            if dedup == "exact" { &[] } else { &["--expected-urls", "1000", "--bits-per-url", "1"] };
         let run = crawl(&[&[seed.as_str(), "--dedup", dedup], small].concat());
         assert_eq!(run.number("pages.ok"), 2000, "{dedup}: {}", run.summary);
         assert_eq!(server.pages().len(), 2000, "{dedup}: each page is requested once");
@@ -78,15 +59,7 @@ fn hosts_that_are_silent_do_not_keep_the_crawl_from_ending() {
     );
     let links: Vec<String> = (0..20).map(|i| silent.url(&format!("/{i}"))).collect();
     let server = Server::start(Script::new().on("/", page(&links)));
-    let run = crawl(&[
-        server.url("/").as_str(),
-        "--scope",
-        "any",
-        "--timeout",
-        "1s",
-        "--retries",
-        "1",
-    ]);
+    let run = crawl(&[server.url("/").as_str(), "--scope", "any", "--timeout", "1s", "--retries", "1"]);
     assert_eq!(run.number("pages.ok"), 1);
     assert_eq!(run.number("urls.queued"), 0, "{}", run.summary);
 }

@@ -9,11 +9,7 @@ fn other_hosts_finish_while_a_slow_one_drips() {
     let slow: Vec<String> = (0..8).map(|i| format!("/slow/{i}")).collect();
     let quick: Vec<String> = (0..10).map(|i| format!("/quick/{i}")).collect();
     let script = Script::new()
-        .on_host(
-            "slow.test",
-            "/robots.txt",
-            Answer::text("User-agent: *\nCrawl-delay: 1\n"),
-        )
+        .on_host("slow.test", "/robots.txt", Answer::text("User-agent: *\nCrawl-delay: 1\n"))
         .on_host("slow.test", "/", page(&slow))
         .rule(|request| {
             let leaf = request.path.starts_with("/slow/") || request.path.starts_with("/quick/");
@@ -21,28 +17,15 @@ fn other_hosts_finish_while_a_slow_one_drips() {
         })
         .on("/", page(&quick));
     let server = Server::start(script);
-    let mut arguments = vec![
-        server.url_of("slow.test", "/"),
-        "--resolve".to_owned(),
-        "*.test:127.0.0.1".to_owned(),
-    ];
+    let mut arguments =
+        vec![server.url_of("slow.test", "/"), "--resolve".to_owned(), "*.test:127.0.0.1".to_owned()];
     arguments.extend((0..20).map(|host| server.url_of(&format!("h{host}.test"), "/")));
     let run = crawl(&arguments);
     assert_eq!(run.number("pages.ok"), 9 + 20 * 11, "{}", run.summary);
     let log = server.log();
-    let last_slow = log
-        .iter()
-        .rposition(|request| request.host == "slow.test")
-        .unwrap();
-    let last_quick = log
-        .iter()
-        .rposition(|request| request.host != "slow.test")
-        .unwrap();
-    assert!(
-        last_quick < last_slow,
-        "a quick host was asked at {:?}, after the slow one",
-        log[last_quick]
-    );
+    let last_slow = log.iter().rposition(|request| request.host == "slow.test").unwrap();
+    let last_quick = log.iter().rposition(|request| request.host != "slow.test").unwrap();
+    assert!(last_quick < last_slow, "a quick host was asked at {:?}, after the slow one", log[last_quick]);
 }
 
 #[test]
@@ -54,47 +37,25 @@ fn slow_answers_of_one_host_leave_slots_to_others() {
         .on_host("quick.test", "/a", page(&["/b"]))
         .on_host("quick.test", "/b", Answer::html("b"))
         .rule(|request| {
-            request
-                .path
-                .starts_with("/slow/")
-                .then(|| Answer::html("leaf").after(Duration::from_millis(800)))
+            request.path.starts_with("/slow/").then(|| Answer::html("leaf").after(Duration::from_millis(800)))
         });
     let server = Server::start(script);
     let (slow, quick) = (server.url_of("slow.test", "/"), server.url_of("quick.test", "/"));
     let limits = ["--concurrency", "8", "--per-host", "4"];
-    let run = crawl(
-        &[
-            &[slow.as_str(), &quick, "--resolve", "*.test:127.0.0.1"],
-            &limits[..],
-        ]
-        .concat(),
-    );
+    let run = crawl(&[&[slow.as_str(), &quick, "--resolve", "*.test:127.0.0.1"], &limits[..]].concat());
     assert_eq!(run.number("pages.ok"), 64);
     let log = server.log();
-    let quick_end = log
-        .iter()
-        .rposition(|request| request.host == "quick.test")
-        .unwrap();
-    let slow_later = log[quick_end..]
-        .iter()
-        .filter(|request| request.host == "slow.test")
-        .count();
+    let quick_end = log.iter().rposition(|request| request.host == "quick.test").unwrap();
+    let slow_later = log[quick_end..].iter().filter(|request| request.host == "slow.test").count();
     assert!(slow_later > 20, "the quick host waited for the slow one");
     assert!(most_at_once(&server, "slow.test") <= 4, "--per-host was exceeded");
 }
 
 /// The most requests of a host that were being answered at one time.
 fn most_at_once(server: &Server, host: &str) -> usize {
-    let log: Vec<_> = server
-        .log()
-        .into_iter()
-        .filter(|request| request.host == host)
-        .collect();
-    let under_way = |at: Duration| {
-        log.iter()
-            .filter(|r| r.at <= at && r.finished.is_none_or(|end| end > at))
-            .count()
-    };
+    let log: Vec<_> = server.log().into_iter().filter(|request| request.host == host).collect();
+    let under_way =
+        |at: Duration| log.iter().filter(|r| r.at <= at && r.finished.is_none_or(|end| end > at)).count();
     log.iter().map(|request| under_way(request.at)).max().unwrap_or(0)
 }
 
@@ -107,15 +68,7 @@ fn with_a_delay_a_host_is_asked_one_at_a_time() {
     });
     let server = Server::start(script);
     let seed = server.url_of("a.test", "/");
-    crawl(&[
-        seed.as_str(),
-        "--delay",
-        "10ms",
-        "--concurrency",
-        "16",
-        "--resolve",
-        "a.test:127.0.0.1",
-    ]);
+    crawl(&[seed.as_str(), "--delay", "10ms", "--concurrency", "16", "--resolve", "a.test:127.0.0.1"]);
     assert_eq!(most_at_once(&server, "a.test"), 1);
 }
 

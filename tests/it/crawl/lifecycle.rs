@@ -27,13 +27,7 @@ fn wait_for_pages(server: &Server) {
 }
 
 fn interrupt(child: &std::process::Child) {
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &child.id().to_string()])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
 
 #[test]
@@ -47,11 +41,7 @@ fn a_crawl_directory_is_not_overwritten_unless_told_so() {
     let before = std::fs::read(output.join("pages.jsonl")).unwrap();
     let second = crawl_into(&output, &[&seed, "--delay", "0s"]);
     assert!(![Some(0), None].contains(&second.code), "{:?}", second.code);
-    assert!(
-        second.stderr.contains("--fresh"),
-        "the remedy is named: {}",
-        second.stderr
-    );
+    assert!(second.stderr.contains("--fresh"), "the remedy is named: {}", second.stderr);
     assert_eq!(std::fs::read(output.join("pages.jsonl")).unwrap(), before);
     assert_eq!(server.count("/"), 1, "nothing was fetched");
     let third = crawl_into(&output, &[&seed, "--delay", "0s", "--fresh"]);
@@ -65,12 +55,7 @@ fn what_is_no_crawl_directory_is_never_deleted() {
     let precious = directory.path().join("thesis.txt");
     std::fs::write(&precious, "years of work").unwrap();
     let run = crawl_into(directory.path(), &[&server.url("/"), "--fresh"]);
-    assert_eq!(
-        std::fs::read_to_string(&precious).unwrap(),
-        "years of work",
-        "{}",
-        run.stderr
-    );
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "years of work", "{}", run.stderr);
 }
 
 #[test]
@@ -82,18 +67,9 @@ fn an_interrupt_ends_in_order() {
     wait_for_pages(&server);
     interrupt(&child);
     let run = finish(child, &output);
-    assert!(
-        ![Some(0), None].contains(&run.code),
-        "{:?}: {}",
-        run.code,
-        run.stderr
-    );
+    assert!(![Some(0), None].contains(&run.code), "{:?}: {}", run.code, run.stderr);
     assert!(run.summary.is_object(), "no summary: {}", run.stderr);
-    assert_eq!(
-        server.pages().len(),
-        run.pages.len(),
-        "what was in flight was finished"
-    );
+    assert_eq!(server.pages().len(), run.pages.len(), "what was in flight was finished");
 }
 
 #[test]
@@ -125,20 +101,14 @@ fn a_directory_in_use_is_refused() {
     wait_for_pages(&server);
     for further in [&[][..], &["--fresh"]] {
         let seed = server.url("/c0");
-        let second = finish(
-            start(&output, &[&[seed.as_str()], further].concat()),
-            &directory.path().join("none"),
-        );
+        let second =
+            finish(start(&output, &[&[seed.as_str()], further].concat()), &directory.path().join("none"));
         assert!(![Some(0), None].contains(&second.code), "{:?}", second.code);
         assert!(second.stderr.contains("in use"), "{}", second.stderr);
     }
     interrupt(&child);
     let run = finish(child, &output);
-    assert!(
-        run.pages.len() > 3,
-        "the first goes on undisturbed: {}",
-        run.stderr
-    );
+    assert!(run.pages.len() > 3, "the first goes on undisturbed: {}", run.stderr);
 }
 
 /// The exit code and stderr of a crawl that must fail before anything is fetched.
@@ -171,10 +141,7 @@ fn bad_input_is_refused_before_anything_is_fetched() {
         (&[&seed, "--config", "/nonexistent.toml"], "/nonexistent.toml"),
     ] {
         let (_, stderr) = refused(&output, arguments);
-        assert!(
-            stderr.contains(named),
-            "{arguments:?} does not name {named}: {stderr}"
-        );
+        assert!(stderr.contains(named), "{arguments:?} does not name {named}: {stderr}");
     }
     let unwritable = directory.path().join("file");
     std::fs::write(&unwritable, "x").unwrap();
@@ -186,41 +153,22 @@ fn bad_input_is_refused_before_anything_is_fetched() {
 fn a_crawl_that_could_fetch_nothing_says_so() {
     let server = Server::start(Script::new().rule(|_| Some(Answer::html("").body(Body::Close))));
     let run = crawl(&[server.url("/").as_str(), "--retries", "0"]);
-    assert!(
-        ![Some(0), None].contains(&run.code),
-        "{:?} {}",
-        run.code,
-        run.stderr
-    );
+    assert!(![Some(0), None].contains(&run.code), "{:?} {}", run.code, run.stderr);
     assert!(run.summary.is_object());
 }
 
 #[test]
 fn seeds_come_from_files_and_bad_lines_are_told_and_passed_over() {
-    let server = Server::start(
-        Script::new()
-            .on("/a", Answer::html("a"))
-            .on("/b", Answer::html("b")),
-    );
+    let server = Server::start(Script::new().on("/a", Answer::html("a")).on("/b", Answer::html("b")));
     let directory = TempDir::new().unwrap();
-    let (list, zipped) = (
-        directory.path().join("seeds.txt"),
-        directory.path().join("more.txt.gz"),
-    );
-    let text = format!(
-        "\u{feff}# seeds\r\n{}\r\n\r\nhttp://[::1/\r\n{}\r\n",
-        server.url("/a"),
-        server.url("/a#x")
-    );
+    let (list, zipped) = (directory.path().join("seeds.txt"), directory.path().join("more.txt.gz"));
+    let text =
+        format!("\u{feff}# seeds\r\n{}\r\n\r\nhttp://[::1/\r\n{}\r\n", server.url("/a"), server.url("/a#x"));
     std::fs::write(&list, text).unwrap();
     std::fs::write(&zipped, crate::server::gzip(server.url("/b").as_bytes())).unwrap();
     let run = crawl(&["-i", list.to_str().unwrap(), "-i", zipped.to_str().unwrap()]);
     assert_eq!(server.pages(), ["/a", "/b"]);
-    assert!(
-        run.stderr.contains("seeds.txt") && run.stderr.contains('4'),
-        "line 4 is told: {}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("seeds.txt") && run.stderr.contains('4'), "line 4 is told: {}", run.stderr);
 }
 
 #[test]
@@ -239,9 +187,6 @@ fn the_frozen_configuration_repeats_the_crawl() {
 fn help_and_version_are_there() {
     for arguments in [&["--help"][..], &["crawl", "--help"], &["--version"]] {
         let output = dragline().args(arguments).output().unwrap();
-        assert!(
-            output.status.success() && !output.stdout.is_empty(),
-            "{arguments:?}"
-        );
+        assert!(output.status.success() && !output.stdout.is_empty(), "{arguments:?}");
     }
 }

@@ -7,9 +7,7 @@ use crate::server::{Answer, Script, Server, page};
 fn wide(links: usize) -> Server {
     let links: Vec<String> = (0..links).map(|i| format!("/leaf{i}")).collect();
     Server::start(
-        Script::new()
-            .on("/", page(&links))
-            .rule(|r| r.path.starts_with("/leaf").then(|| Answer::html("x"))),
+        Script::new().on("/", page(&links)).rule(|r| r.path.starts_with("/leaf").then(|| Answer::html("x"))),
     )
 }
 
@@ -18,25 +16,10 @@ fn max_pages_is_never_exceeded() {
     for limit in [1, 2, 37] {
         let server = wide(200);
         let limit_text = limit.to_string();
-        let run = crawl(&[
-            server.url("/").as_str(),
-            "--max-pages",
-            &limit_text,
-            "--concurrency",
-            "32",
-        ]);
+        let run = crawl(&[server.url("/").as_str(), "--max-pages", &limit_text, "--concurrency", "32"]);
         assert_eq!(run.number("pages.fetched"), limit);
-        assert_eq!(
-            server.pages().len() as u64,
-            limit,
-            "no request whose record would not fit"
-        );
-        assert_eq!(
-            run.number("urls.queued"),
-            201 - limit,
-            "what is left is counted: {}",
-            run.summary
-        );
+        assert_eq!(server.pages().len() as u64, limit, "no request whose record would not fit");
+        assert_eq!(run.number("urls.queued"), 201 - limit, "what is left is counted: {}", run.summary);
         assert!(
             ![Some(0), Some(1), None].contains(&run.code),
             "a limit has a code of its own: {:?}",
@@ -49,42 +32,21 @@ fn max_pages_is_never_exceeded() {
 fn a_limit_that_is_not_reached_is_no_limit() {
     let server = wide(20);
     let run = crawl(&[server.url("/").as_str(), "--max-pages", "100", "--max-time", "5m"]);
-    assert_eq!(
-        (run.number("pages.fetched"), run.code),
-        (21, Some(0)),
-        "{}",
-        run.stderr
-    );
+    assert_eq!((run.number("pages.fetched"), run.code), (21, Some(0)), "{}", run.stderr);
 }
 
 #[test]
 fn max_pages_per_host_counts_each_host_name() {
     let script = Script::new()
         .on("/", page(&["/1", "/2", "/3", "/4", "/5"]))
-        .rule(|request| {
-            request.path[1..]
-                .parse::<u32>()
-                .is_ok()
-                .then(|| Answer::html("x"))
-        });
+        .rule(|request| request.path[1..].parse::<u32>().is_ok().then(|| Answer::html("x")));
     let server = Server::start(script);
     let (a, b) = (server.url_of("a.test", "/"), server.url_of("b.test", "/"));
-    let run = crawl(&[
-        &a,
-        &b,
-        "--resolve",
-        "*.test:127.0.0.1",
-        "--max-pages-per-host",
-        "3",
-    ]);
+    let run = crawl(&[&a, &b, "--resolve", "*.test:127.0.0.1", "--max-pages-per-host", "3"]);
     assert_eq!(run.number("pages.fetched"), 6);
     assert_eq!(run.skips("host_limit"), 6, "{}", run.summary);
     for host in ["a.test", "b.test"] {
-        let pages = server
-            .log()
-            .iter()
-            .filter(|r| r.host == host && r.path != "/robots.txt")
-            .count();
+        let pages = server.log().iter().filter(|r| r.host == host && r.path != "/robots.txt").count();
         assert_eq!(pages, 3, "{host}");
     }
 }
@@ -123,9 +85,7 @@ fn max_time_ends_a_crawl_that_would_go_on() {
     assert!(run.number("pages.fetched") > 0);
     assert!(![Some(0), None].contains(&run.code), "{:?}", run.code);
     assert!(
-        run.summary["end_reason"]
-            .as_str()
-            .is_some_and(|reason| reason.contains("time")),
+        run.summary["end_reason"].as_str().is_some_and(|reason| reason.contains("time")),
         "{}",
         run.summary
     );
@@ -134,11 +94,8 @@ fn max_time_ends_a_crawl_that_would_go_on() {
 #[test]
 fn long_urls_are_skipped_and_counted() {
     let long = format!("/{}", "x".repeat(300));
-    let server = Server::start(
-        Script::new()
-            .on("/", page(&[long.as_str(), "/a"]))
-            .on("/a", Answer::html("a")),
-    );
+    let server =
+        Server::start(Script::new().on("/", page(&[long.as_str(), "/a"])).on("/a", Answer::html("a")));
     let run = crawl(&[server.url("/").as_str(), "--max-url-length", "200B"]);
     assert_eq!(server.pages(), ["/", "/a"]);
     assert_eq!(run.skips("url_too_long"), 1);
@@ -151,13 +108,7 @@ fn include_and_exclude_choose_among_the_links() {
         .on("/docs/", page(&links))
         .rule(|r| (r.path != "/docs/" && r.path != "/robots.txt").then(|| Answer::html("x")));
     let server = Server::start(script);
-    let run = crawl(&[
-        server.url("/docs/").as_str(),
-        "--include",
-        "/docs/",
-        "--exclude",
-        r"\.pdf$",
-    ]);
+    let run = crawl(&[server.url("/docs/").as_str(), "--include", "/docs/", "--exclude", r"\.pdf$"]);
     assert_eq!(server.pages(), ["/docs/", "/docs/a", "/docs/d"]);
     assert_eq!(run.skip_reason(&server.url("/docs/b.pdf")), Some("excluded"));
     assert_eq!(run.skip_reason(&server.url("/blog/c")), Some("not_included"));

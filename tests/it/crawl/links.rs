@@ -22,10 +22,7 @@ fn requested_from(answer: Answer) -> Vec<String> {
 
 #[test]
 fn white_space_and_line_breaks_around_a_link_are_no_part_of_it() {
-    assert_eq!(
-        requested("<a href=\"\n\t /feeds/at\nom.xml\n \">x</a>"),
-        ["/feeds/atom.xml"]
-    );
+    assert_eq!(requested("<a href=\"\n\t /feeds/at\nom.xml\n \">x</a>"), ["/feeds/atom.xml"]);
 }
 
 #[test]
@@ -37,31 +34,15 @@ fn other_schemes_are_no_paths() {
 
 #[test]
 fn the_base_counts_and_an_unusable_one_does_not() {
-    assert_eq!(
-        requested("<base href='/forum/'><a href='t/5'>x</a>"),
-        ["/forum/t/5"]
-    );
-    assert_eq!(
-        requested("<base href='javascript:void 0'><a href='p'>x</a>"),
-        ["/dir/p"]
-    );
-    assert_eq!(
-        requested("<base href='/one/'><base href='/two/'><a href='x'>x</a>"),
-        ["/one/x"]
-    );
+    assert_eq!(requested("<base href='/forum/'><a href='t/5'>x</a>"), ["/forum/t/5"]);
+    assert_eq!(requested("<base href='javascript:void 0'><a href='p'>x</a>"), ["/dir/p"]);
+    assert_eq!(requested("<base href='/one/'><base href='/two/'><a href='x'>x</a>"), ["/one/x"]);
 }
 
 #[test]
 fn character_references_are_decoded() {
     let html = "<a href='?a=1&amp;b=2'>x</a><a href='?a=1&#38;c=3'>x</a><a href='?a=1&#x26;d=4'>x</a>";
-    assert_eq!(
-        requested(html),
-        [
-            "/dir/p.html?a=1&b=2",
-            "/dir/p.html?a=1&c=3",
-            "/dir/p.html?a=1&d=4"
-        ]
-    );
+    assert_eq!(requested(html), ["/dir/p.html?a=1&b=2", "/dir/p.html?a=1&c=3", "/dir/p.html?a=1&d=4"]);
 }
 
 #[test]
@@ -69,10 +50,7 @@ fn every_element_that_leads_somewhere_is_followed() {
     let html = "<link rel=next href=/next><link rel='alternate nofoo' href=/alternate><link rel=stylesheet href=/css>\
         <meta http-equiv=refresh content='0; url=/refresh'><map><area href=/area></map><iframe src=/iframe></iframe>\
         <script>t(\"./guess\")</script><!-- <a href=/comment>x</a> --><template></template><a name=/name>x</a>";
-    assert_eq!(
-        requested(html),
-        ["/alternate", "/area", "/iframe", "/next", "/refresh"]
-    );
+    assert_eq!(requested(html), ["/alternate", "/area", "/iframe", "/next", "/refresh"]);
     assert_eq!(requested("<frameset><frame src=/frame></frameset>"), ["/frame"]);
 }
 
@@ -80,14 +58,7 @@ fn every_element_that_leads_somewhere_is_followed() {
 fn what_is_requested_is_the_link_as_written() {
     let html = "<a href='/index.php?/topic/5/&a'>x</a><a href='/ci.lesson study'>x</a><a href='/a%2fb'>x</a>\
         <a href='/%url%/'>x</a><a href='//'>x</a><a href='/detail#overview'>x</a><a href='/x/../y'>x</a>";
-    let expected = [
-        "/%url%/",
-        "/a%2fb",
-        "/ci.lesson%20study",
-        "/detail",
-        "/index.php?/topic/5/&a",
-        "/y",
-    ];
+    let expected = ["/%url%/", "/a%2fb", "/ci.lesson%20study", "/detail", "/index.php?/topic/5/&a", "/y"];
     assert_eq!(requested(html), expected);
 }
 
@@ -101,10 +72,7 @@ fn a_query_is_coded_in_the_page_s_own_charset() {
 
 #[test]
 fn nofollow_is_heeded_wherever_it_stands() {
-    assert_eq!(
-        requested("<a rel='noopener NoFollow' href=/a>x</a><a href=/b>x</a>"),
-        ["/b"]
-    );
+    assert_eq!(requested("<a rel='noopener NoFollow' href=/a>x</a><a href=/b>x</a>"), ["/b"]);
     assert_eq!(
         requested("<meta name=ROBOTS content='noindex, NoFollow'><a href=/a>x</a>"),
         Vec::<String>::new()
@@ -112,31 +80,20 @@ fn nofollow_is_heeded_wherever_it_stands() {
     let with_header = |value: &str| Answer::html("<a href=/a>x</a>").header("X-Robots-Tag", value);
     assert_eq!(requested_from(with_header("none")), Vec::<String>::new());
     assert_eq!(requested_from(with_header("otherbot: nofollow")), ["/a"]);
-    assert_eq!(
-        requested_from(with_header("dragline: nofollow")),
-        Vec::<String>::new()
-    );
+    assert_eq!(requested_from(with_header("dragline: nofollow")), Vec::<String>::new());
 }
 
 #[test]
 fn what_a_page_says_of_itself_is_recorded() {
     let html = "<head><title> A &amp; B\n </title><link rel=canonical href=/true></head><a href=/x>x</a><a href=/x>y</a>";
-    let server = Server::start(
-        Script::new()
-            .on("/", Answer::html(html))
-            .on("/x", page::<&str>(&[])),
-    );
+    let server = Server::start(Script::new().on("/", Answer::html(html)).on("/x", page::<&str>(&[])));
     let run = crawl(&[server.url("/")]);
     let record = run.page(&server.url("/"));
     assert_eq!(record["title"], "A & B");
     assert_eq!(record["rel_canonical"], server.url("/true"));
     assert_eq!(record["charset"], "UTF-8");
     assert_eq!(record["via"], "seed");
-    assert_eq!(
-        server.count("/true"),
-        0,
-        "rel=canonical is recorded, not followed"
-    );
+    assert_eq!(server.count("/true"), 0, "rel=canonical is recorded, not followed");
     let found = run.page(&server.url("/x"));
     assert_eq!((&found["via"], &found["depth"]), (&"link".into(), &1.into()));
     assert_eq!(found["referrer"], server.url("/"));

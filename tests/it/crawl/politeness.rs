@@ -10,29 +10,17 @@ fn pauses(mut log: Vec<Request>) -> Vec<Duration> {
     log.sort_by_key(|request| request.at);
     log.windows(2)
         .map(|pair| {
-            let finished = pair[0]
-                .finished
-                .expect("an answer under way when the next request came");
-            pair[1]
-                .at
-                .checked_sub(finished)
-                .expect("a request before the end of the answer before")
+            let finished = pair[0].finished.expect("an answer under way when the next request came");
+            pair[1].at.checked_sub(finished).expect("a request before the end of the answer before")
         })
         .collect()
 }
 
 #[track_caller]
 fn assert_pauses(log: Vec<Request>, least: Duration) {
-    let told: Vec<String> = log
-        .iter()
-        .map(|request| format!("{:?} {}", request.at, request.path))
-        .collect();
+    let told: Vec<String> = log.iter().map(|request| format!("{:?} {}", request.at, request.path)).collect();
     for (index, pause) in pauses(log).into_iter().enumerate() {
-        assert!(
-            pause >= least,
-            "only {pause:?} before request {} of {told:?}",
-            index + 1
-        );
+        assert!(pause >= least, "only {pause:?} before request {} of {told:?}", index + 1);
     }
 }
 
@@ -61,10 +49,7 @@ fn the_delay_holds_for_retries_and_for_the_canonical_spelling() {
     let script = Script::new()
         .on("/", page(&["/%7Efoo", "/shy"]))
         .on("/~foo", Answer::html("foo"))
-        .in_turn(
-            "/shy",
-            vec![Answer::status(200).body(Body::Close), Answer::html("shy")],
-        );
+        .in_turn("/shy", vec![Answer::status(200).body(Body::Close), Answer::html("shy")]);
     let server = Server::start(script);
     let run = crawl(&[server.url("/").as_str(), "--delay", "300ms", "--retries", "3"]);
     assert_all_ok(&run, 3);
@@ -75,11 +60,8 @@ fn the_delay_holds_for_retries_and_for_the_canonical_spelling() {
 fn a_host_name_is_one_host_on_all_its_ports() {
     let second = Server::start(Script::new().on("/x", page(&["/y"])).on("/y", Answer::html("y")));
     let over_there = second.url_of("a.test", "/x");
-    let first = Server::start(
-        Script::new()
-            .on("/", page(&[over_there.as_str(), "/b"]))
-            .on("/b", Answer::html("b")),
-    );
+    let first =
+        Server::start(Script::new().on("/", page(&[over_there.as_str(), "/b"])).on("/b", Answer::html("b")));
     let seed = first.url_of("a.test", "/");
     let run = crawl(&[&seed, "--resolve", &first.resolve("a.test"), "--delay", "250ms"]);
     assert_all_ok(&run, 4);
@@ -93,11 +75,7 @@ fn many_names_on_one_address_wait_for_each_other_with_ip_delay() {
     let names = ["a.test", "b.test", "c.test", "d.test"];
     let mut arguments = vec!["--ip-delay".to_owned(), "200ms".to_owned()];
     for name in names {
-        arguments.extend([
-            server.url_of(name, "/"),
-            "--resolve".to_owned(),
-            server.resolve(name),
-        ]);
+        arguments.extend([server.url_of(name, "/"), "--resolve".to_owned(), server.resolve(name)]);
     }
     let run = crawl(&arguments);
     assert_all_ok(&run, 8);
@@ -114,11 +92,8 @@ fn crawl_delay_is_honoured() {
     let server = Server::start(script);
     let run = crawl(&[server.url("/").as_str(), "--delay", "100ms"]);
     assert_all_ok(&run, 3);
-    let after_robots: Vec<Request> = server
-        .log()
-        .into_iter()
-        .filter(|request| request.path != "/robots.txt")
-        .collect();
+    let after_robots: Vec<Request> =
+        server.log().into_iter().filter(|request| request.path != "/robots.txt").collect();
     assert_pauses(after_robots, Duration::from_millis(500));
 }
 
@@ -145,10 +120,7 @@ fn an_absurd_or_malformed_crawl_delay_does_not_stop_the_crawl() {
         "Crawl-delay: 1e300",
     ] {
         let script = Script::new()
-            .on(
-                "/robots.txt",
-                Answer::text(format!("User-agent: *\n{line}\nDisallow: /no\n")),
-            )
+            .on("/robots.txt", Answer::text(format!("User-agent: *\n{line}\nDisallow: /no\n")))
             .on("/", page(&["/a", "/no"]))
             .on("/a", Answer::html("a"));
         let server = Server::start(script);
@@ -156,10 +128,7 @@ fn an_absurd_or_malformed_crawl_delay_does_not_stop_the_crawl() {
         assert_all_ok(&run, 2);
         assert_eq!(server.count("/no"), 0, "{line}");
         if line.ends_with("86400") {
-            let pages = server
-                .log()
-                .into_iter()
-                .filter(|request| request.path != "/robots.txt");
+            let pages = server.log().into_iter().filter(|request| request.path != "/robots.txt");
             assert_pauses(pages.collect(), Duration::from_millis(500));
         }
     }
@@ -184,10 +153,7 @@ fn told_to_wait(status: u16, retry_after: &str) -> Server {
         .on_host("a.test", "/", page(&["/busy", "/b", "/c"]))
         .in_turn(
             "/busy",
-            vec![
-                Answer::status(status).header("Retry-After", retry_after),
-                Answer::html("ready"),
-            ],
+            vec![Answer::status(status).header("Retry-After", retry_after), Answer::html("ready")],
         )
         .on("/b", Answer::html("b"))
         .on("/c", Answer::html("c"))
@@ -201,26 +167,14 @@ fn told_to_wait(status: u16, retry_after: &str) -> Server {
 fn crawl_both(server: &Server, further: &[&str]) -> Run {
     let (a, b) = (server.url_of("a.test", "/"), server.url_of("b.test", "/"));
     let resolve = format!("*.test:{}", server.authority().split(':').next().unwrap());
-    crawl(
-        &[
-            &[a.as_str(), &b, "--resolve", &resolve, "--delay", "300ms"],
-            further,
-        ]
-        .concat(),
-    )
+    crawl(&[&[a.as_str(), &b, "--resolve", &resolve, "--delay", "300ms"], further].concat())
 }
 
 /// The requests of a.test from the first `/busy` on, and when that was answered.
 fn since_busy(server: &Server) -> (Duration, Vec<Request>) {
-    let mut of_host: Vec<Request> = server
-        .log()
-        .into_iter()
-        .filter(|request| request.host == "a.test")
-        .collect();
-    let busy = of_host
-        .iter()
-        .position(|request| request.path == "/busy")
-        .expect("/busy was asked");
+    let mut of_host: Vec<Request> =
+        server.log().into_iter().filter(|request| request.host == "a.test").collect();
+    let busy = of_host.iter().position(|request| request.path == "/busy").expect("/busy was asked");
     let finished = of_host[busy].finished.expect("/busy was answered");
     (finished, of_host.split_off(busy + 1))
 }
@@ -240,11 +194,8 @@ fn retry_after_pauses_the_whole_host_and_no_other() {
             "asked again after {:?}",
             resumed.saturating_sub(told)
         );
-        let others = server
-            .log()
-            .iter()
-            .filter(|r| r.host == "b.test" && r.at > told && r.at < resumed)
-            .count();
+        let others =
+            server.log().iter().filter(|r| r.host == "b.test" && r.at > told && r.at < resumed).count();
         assert!(others > 0, "the other host stood still meanwhile");
     }
 }
@@ -260,10 +211,7 @@ fn retry_after_may_be_a_date() {
     assert_eq!(run.page(&server.url_of("a.test", "/busy"))["status"], 200);
     let (_, later) = since_busy(&server);
     let resumed = later.first().expect("the host was asked again").at;
-    let until = httpdate::parse_http_date(&date)
-        .unwrap()
-        .duration_since(begun)
-        .unwrap();
+    let until = httpdate::parse_http_date(&date).unwrap().duration_since(begun).unwrap();
     let tolerance = Duration::from_millis(50);
     assert!(
         resumed + tolerance >= started + until,
@@ -274,23 +222,11 @@ fn retry_after_may_be_a_date() {
 
 #[test]
 fn an_odd_retry_after_is_a_backoff_and_a_far_one_is_clamped() {
-    for value in [
-        "-5",
-        "soon",
-        "",
-        "1e9",
-        "99999999999999999999",
-        "Wed, 21 Oct 2099 07:28:00 GMT",
-        "86400",
-    ] {
+    for value in ["-5", "soon", "", "1e9", "99999999999999999999", "Wed, 21 Oct 2099 07:28:00 GMT", "86400"] {
         let server = told_to_wait(429, value);
         let run = crawl_both(&server, &["--max-retry-after", "1s"]);
         let busy = run.page(&server.url_of("a.test", "/busy"));
-        assert_eq!(
-            (&busy["status"], &busy["attempts"]),
-            (&200.into(), &2.into()),
-            "{value}: {busy}"
-        );
+        assert_eq!((&busy["status"], &busy["attempts"]), (&200.into(), &2.into()), "{value}: {busy}");
         let (told, later) = since_busy(&server);
         let resumed = later.first().expect("the host was asked again").at;
         if value.ends_with("GMT") || value == "86400" {
@@ -305,9 +241,8 @@ fn an_odd_retry_after_is_a_backoff_and_a_far_one_is_clamped() {
 
 #[test]
 fn a_host_that_stays_busy_ends_in_a_record() {
-    let script = Script::new()
-        .on("/", page(&["/busy"]))
-        .on("/busy", Answer::status(429).header("Retry-After", "1"));
+    let script =
+        Script::new().on("/", page(&["/busy"])).on("/busy", Answer::status(429).header("Retry-After", "1"));
     let server = Server::start(script);
     let run = crawl(&[server.url("/").as_str(), "--retries", "2"]);
     let busy = run.page(&server.url("/busy"));

@@ -34,9 +34,7 @@ fn a_loop_of_two_is_two_records_and_a_repeat() {
 
 #[test]
 fn a_redirect_to_the_same_request_is_a_loop() {
-    let script = Script::new()
-        .on("/", page(&["/self"]))
-        .on("/self", Answer::redirect(302, "/self"));
+    let script = Script::new().on("/", page(&["/self"])).on("/self", Answer::redirect(302, "/self"));
     let server = Server::start(script);
     let run = crawl(&[server.url("/")]);
     assert_eq!(server.count("/self"), 1);
@@ -61,16 +59,10 @@ fn a_redirect_without_end_ends_at_the_limit() {
 
 #[test]
 fn a_redirect_out_of_the_scope_is_not_followed() {
-    let stranger = Server::start_at(
-        [127, 0, 0, 2].into(),
-        Script::new().on("/", Answer::html("stranger")),
-    );
+    let stranger = Server::start_at([127, 0, 0, 2].into(), Script::new().on("/", Answer::html("stranger")));
     let target = stranger.url("/");
-    let server = Server::start(
-        Script::new()
-            .on("/", page(&["/out"]))
-            .on("/out", Answer::redirect(302, &target)),
-    );
+    let server =
+        Server::start(Script::new().on("/", page(&["/out"])).on("/out", Answer::redirect(302, &target)));
     let run = crawl(&[server.url("/")]);
     assert_eq!(stranger.log().len(), 0, "not even robots.txt is asked for");
     assert_eq!(run.page(&server.url("/out"))["redirect_to"], target);
@@ -92,11 +84,7 @@ fn a_seed_that_redirects_moves_its_scope_along() {
     let (old, resolve) = (server.url_of("old.test", "/"), "*.test:127.0.0.1");
     for scope in ["host", "prefix"] {
         let run = crawl(&[old.as_str(), "--resolve", resolve, "--scope", scope]);
-        assert_eq!(
-            run.page(&server.url_of("new.test", "/a"))["status"],
-            200,
-            "scope {scope}"
-        );
+        assert_eq!(run.page(&server.url_of("new.test", "/a"))["status"], 200, "scope {scope}");
         assert_eq!(run.number("pages.ok"), 3, "scope {scope}");
     }
     let run = crawl(&[old.as_str(), "--resolve", resolve, "--scope", "page"]);
@@ -144,10 +132,7 @@ fn a_spelling_that_is_not_there_is_asked_once_in_canonical_form() {
             .on("/~nobody", Answer::status(status));
         let server = Server::start(script);
         let run = crawl(&[server.url("/")]);
-        assert_eq!(
-            server.pages(),
-            ["/", "/%7Enobody", "/%7Euser", "/a", "/~nobody", "/~user"]
-        );
+        assert_eq!(server.pages(), ["/", "/%7Enobody", "/%7Euser", "/a", "/~nobody", "/~user"]);
         assert_eq!(run.number("pages.fetched"), 4, "one record each");
         assert_eq!(run.number("pages.by_status.200"), 3);
         assert_eq!(run.number(&format!("pages.by_status.{status}")), 1);

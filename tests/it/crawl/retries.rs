@@ -16,19 +16,13 @@ fn ask(answers: Vec<Answer>, further: &[&str]) -> (Value, usize, Run) {
 #[test]
 fn a_fault_that_passes_leaves_no_trace_but_the_attempts() {
     for fault in [Body::Close, Body::Reset, Body::Short, Body::Never] {
-        let (page, requests, run) = ask(
-            vec![Answer::html("<title>half").body(fault.clone()), page(&["/y"])],
-            &["--retries", "3"],
-        );
+        let (page, requests, run) =
+            ask(vec![Answer::html("<title>half").body(fault.clone()), page(&["/y"])], &["--retries", "3"]);
         assert_eq!(page["status"], 200, "{fault:?}: {page}");
         assert!(page["error"].is_null(), "{fault:?}: {page}");
         assert!(page["truncated"].is_null(), "{fault:?}: {page}");
         assert_eq!((&page["attempts"], requests), (&2.into(), 2), "{fault:?}: {page}");
-        assert_eq!(
-            run.number("pages.fetched"),
-            3,
-            "{fault:?}: the links of the second answer count"
-        );
+        assert_eq!(run.number("pages.fetched"), 3, "{fault:?}: the links of the second answer count");
     }
 }
 
@@ -52,10 +46,8 @@ fn no_retries_means_one_request() {
 #[test]
 fn a_body_that_stays_short_is_kept_and_said_to_be_short() {
     for fault in [Body::Short, Body::Reset] {
-        let (page, requests, _) = ask(
-            vec![Answer::html("<title>half</title>").body(fault.clone())],
-            &["--retries", "1"],
-        );
+        let (page, requests, _) =
+            ask(vec![Answer::html("<title>half</title>").body(fault.clone())], &["--retries", "1"]);
         assert_eq!(page["status"], 200, "{fault:?}: {page}");
         assert_eq!(page["truncated"], "disconnect", "{fault:?}: {page}");
         assert_eq!(requests, 2, "{fault:?}: {page}");
@@ -65,11 +57,7 @@ fn a_body_that_stays_short_is_kept_and_said_to_be_short() {
 #[test]
 fn what_is_not_http_is_a_record_and_not_asked_again() {
     let garbage: Vec<u8> = (0..4096_u32).map(|i| ((i * 7919) >> 3) as u8).collect();
-    for bytes in [
-        garbage,
-        b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(),
-        b"HTTP/1.1 abc Nonsense\r\n\r\n".to_vec(),
-    ] {
+    for bytes in [garbage, b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), b"HTTP/1.1 abc Nonsense\r\n\r\n".to_vec()] {
         let (page, requests, _) = ask(vec![Answer::raw(bytes)], &["--retries", "2"]);
         assert_eq!(page["error"]["kind"], "protocol", "{page}");
         assert_eq!(requests, 1, "{page}");
@@ -83,10 +71,7 @@ fn a_head_without_end_is_refused() {
         bytes.extend_from_slice(format!("X-{index}: {}\r\n", "v".repeat(40)).as_bytes());
     }
     let (page, _, _) = ask(vec![Answer::raw(bytes)], &["--retries", "0"]);
-    assert!(
-        page["error"]["kind"] == "header_too_large" || page["error"]["kind"] == "protocol",
-        "{page}"
-    );
+    assert!(page["error"]["kind"] == "header_too_large" || page["error"]["kind"] == "protocol", "{page}");
 }
 
 #[test]

@@ -7,10 +7,7 @@ use std::time::Duration;
 #[test]
 fn it_is_asked_first_and_once_and_what_it_forbids_is_skipped() {
     let script = Script::new()
-        .on(
-            "/robots.txt",
-            Answer::text("User-agent: *\nDisallow: /no\nAllow: /no/but\n"),
-        )
+        .on("/robots.txt", Answer::text("User-agent: *\nDisallow: /no\nAllow: /no/but\n"))
         .on("/", page(&["/a", "/no/1", "/no/2", "/no/but"]))
         .on("/a", Answer::html("a"))
         .on("/no/but", Answer::html("but"));
@@ -46,13 +43,7 @@ fn the_token_is_dragline_unless_another_is_given() {
             .on("/b", Answer::html("b"));
         let server = Server::start(script);
         let seed = server.url("/");
-        crawl(
-            &[
-                &[seed.as_str()][..],
-                &agent.map_or(vec![], |agent| vec!["--robots-agent", agent]),
-            ]
-            .concat(),
-        );
+        crawl(&[&[seed.as_str()][..], &agent.map_or(vec![], |agent| vec!["--robots-agent", agent])].concat());
         assert_eq!(server.pages(), ["/", expected]);
     }
 }
@@ -92,30 +83,21 @@ fn rules_from_another_host_hold_for_the_one_that_pointed_there() {
 fn a_busy_answer_is_waited_for_and_never_taken_for_permission() {
     let busy = Answer::status(429).header("Retry-After", "2");
     let script = Script::new()
-        .in_turn(
-            "/robots.txt",
-            vec![busy, Answer::text("User-agent: *\nDisallow: /no\n")],
-        )
+        .in_turn("/robots.txt", vec![busy, Answer::text("User-agent: *\nDisallow: /no\n")])
         .on("/", page(&["/no"]));
     let server = Server::start(script);
     let run = crawl(&[server.url("/")]);
     let asked = server.requests("/robots.txt");
     assert_eq!(asked.len(), 2);
     assert!(asked[1].at >= asked[0].finished.unwrap() + Duration::from_secs(2));
-    assert!(
-        server.requests("/")[0].at >= asked[1].at,
-        "no page before the rules"
-    );
+    assert!(server.requests("/")[0].at >= asked[1].at, "no page before the rules");
     assert_eq!((run.number("pages.ok"), run.skips("robots_denied")), (1, 1));
 }
 
 #[test]
 fn an_unreachable_one_closes_its_host_and_no_other() {
-    for fault in [
-        Answer::status(503),
-        Answer::text("").body(Body::Never),
-        Answer::text("").body(Body::Close),
-    ] {
+    for fault in [Answer::status(503), Answer::text("").body(Body::Never), Answer::text("").body(Body::Close)]
+    {
         let script = Script::new()
             .on_host("down.test", "/robots.txt", fault)
             .on_host("up.test", "/", page(&["/a"]))
@@ -125,21 +107,9 @@ fn an_unreachable_one_closes_its_host_and_no_other() {
         let (up, down) = (server.url_of("up.test", "/"), server.url_of("down.test", "/"));
         let run = crawl(&[&down, &up, "--resolve", "*.test:127.0.0.1", "--timeout", "1s"]);
         assert_eq!(run.number("pages.ok"), 2, "{}", run.summary);
-        assert_eq!(
-            run.skip_reason(&down),
-            Some("robots_unreachable"),
-            "{:?}",
-            run.skipped
-        );
-        let down_asked = server
-            .log()
-            .iter()
-            .filter(|request| request.host == "down.test")
-            .count();
-        assert!(
-            (2..=4).contains(&down_asked),
-            "robots.txt was asked {down_asked} times"
-        );
+        assert_eq!(run.skip_reason(&down), Some("robots_unreachable"), "{:?}", run.skipped);
+        let down_asked = server.log().iter().filter(|request| request.host == "down.test").count();
+        assert!((2..=4).contains(&down_asked), "robots.txt was asked {down_asked} times");
     }
 }
 

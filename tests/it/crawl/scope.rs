@@ -27,9 +27,7 @@ fn requested(scope: &str) -> Vec<String> {
     crawl(&[&seed, "--resolve", "*.test:127.0.0.1", "--scope", scope]);
     let all = [server.log(), second.log()].concat();
     let pages = all.iter().filter(|request| request.path != "/robots.txt");
-    let mut names: Vec<String> = pages
-        .map(|request| format!("{}{}", request.host, request.path))
-        .collect();
+    let mut names: Vec<String> = pages.map(|request| format!("{}{}", request.host, request.path)).collect();
     names.sort();
     names
 }
@@ -38,13 +36,9 @@ fn requested(scope: &str) -> Vec<String> {
 fn each_scope_takes_what_it_says() {
     let seed = "www.a.test/dir/p";
     let below = ["www.a.test/dir/below", seed, "www.a.test/dir/sub/deep"];
-    let host = [
-        &["www.a.test/above"],
-        &below[..2],
-        &below[2..],
-        &["www.a.test/dirx", "www.a.test/other-port"],
-    ]
-    .concat();
+    let host =
+        [&["www.a.test/above"], &below[..2], &below[2..], &["www.a.test/dirx", "www.a.test/other-port"]]
+            .concat();
     let domain = [&["b.a.test/same-domain"], &host[..]].concat();
     let any = [&["b.a.test/same-domain", "other.test/elsewhere"], &host[..]].concat();
     assert_eq!(requested("page"), [seed]);

@@ -12,10 +12,7 @@ fn a_typed_loopback_seed_is_crawled_without_permission() {
 
 #[test]
 fn private_addresses_are_refused_however_they_are_reached() {
-    let secret = Server::start_at(
-        [127, 0, 0, 2].into(),
-        Script::new().on("/", Answer::html("secret")),
-    );
+    let secret = Server::start_at([127, 0, 0, 2].into(), Script::new().on("/", Answer::html("secret")));
     let other_port = Server::start(Script::new().on("/", Answer::html("secret")));
     let links = [
         secret.url("/"),
@@ -34,36 +31,16 @@ fn private_addresses_are_refused_however_they_are_reached() {
     let redirect = Answer::redirect(302, &secret.url("/redirected"));
     let server = Server::start(Script::new().on("/", page(&links)).on("/redirect", redirect));
     let seed = server.url("/");
-    let run = crawl_guarded(&[
-        &seed,
-        "--scope",
-        "any",
-        "--resolve",
-        &secret.resolve("inside.test"),
-    ]);
+    let run = crawl_guarded(&[&seed, "--scope", "any", "--resolve", &secret.resolve("inside.test")]);
     assert_eq!(secret.log().len(), 0, "requested: {:?}", secret.log());
     assert_eq!(other_port.log().len(), 0, "requested: {:?}", other_port.log());
-    assert_eq!(
-        run.number("pages.ok"),
-        2,
-        "the seed and the page that redirects: {}",
-        run.summary
-    );
-    assert_eq!(
-        run.skips("private_address"),
-        8,
-        "{}\n{:?}",
-        run.summary,
-        run.skipped
-    );
+    assert_eq!(run.number("pages.ok"), 2, "the seed and the page that redirects: {}", run.summary);
+    assert_eq!(run.skips("private_address"), 8, "{}\n{:?}", run.summary, run.skipped);
 }
 
 #[test]
 fn with_permission_they_are_fetched() {
-    let inside = Server::start_at(
-        [127, 0, 0, 2].into(),
-        Script::new().on("/", Answer::html("inside")),
-    );
+    let inside = Server::start_at([127, 0, 0, 2].into(), Script::new().on("/", Answer::html("inside")));
     let server = Server::start(Script::new().on("/", page(&[inside.url("/")])));
     let run = crawl(&[server.url("/").as_str(), "--scope", "any"]);
     assert_eq!(run.number("pages.ok"), 2, "{}", run.summary);
@@ -72,48 +49,29 @@ fn with_permission_they_are_fetched() {
 
 /// A seed host that links and redirects to another host; returns what the other host was sent.
 fn sent_elsewhere(further: &[&str]) -> Vec<crate::server::Request> {
-    let server = Server::start(
-        Script::new()
-            .on("/x", Answer::html("x"))
-            .on("/y", Answer::html("y"))
-            .rule(|request| {
-                let port = request.header("host")?.rsplit_once(':')?.1;
-                match (request.host.as_str(), request.path.as_str()) {
-                    ("a.test", "/") => Some(page(&[format!("http://b.test:{port}/x"), "/go".to_owned()])),
-                    ("a.test", "/go") => Some(Answer::redirect(302, &format!("http://b.test:{port}/y"))),
-                    _ => None,
-                }
-            }),
-    );
+    let server = Server::start(Script::new().on("/x", Answer::html("x")).on("/y", Answer::html("y")).rule(
+        |request| {
+            let port = request.header("host")?.rsplit_once(':')?.1;
+            match (request.host.as_str(), request.path.as_str()) {
+                ("a.test", "/") => Some(page(&[format!("http://b.test:{port}/x"), "/go".to_owned()])),
+                ("a.test", "/go") => Some(Answer::redirect(302, &format!("http://b.test:{port}/y"))),
+                _ => None,
+            }
+        },
+    ));
     let seed = server.url_of("a.test", "/");
     let arguments = [
         &[&seed, "--resolve", "*.test:127.0.0.1", "--scope", "any"],
-        &[
-            "-H",
-            "Authorization: Basic c2VjcmV0",
-            "-H",
-            "Cookie: s=1",
-            "-H",
-            "X-Key: k",
-        ][..],
+        &["-H", "Authorization: Basic c2VjcmV0", "-H", "Cookie: s=1", "-H", "X-Key: k"][..],
         further,
     ]
     .concat();
     crawl(&arguments);
-    let (own, other): (Vec<_>, Vec<_>) = server
-        .log()
-        .into_iter()
-        .partition(|request| request.host == "a.test");
-    assert_eq!(
-        own.iter().filter(|request| request.path != "/robots.txt").count(),
-        2
-    );
+    let (own, other): (Vec<_>, Vec<_>) =
+        server.log().into_iter().partition(|request| request.host == "a.test");
+    assert_eq!(own.iter().filter(|request| request.path != "/robots.txt").count(), 2);
     for request in own.iter().filter(|request| request.path != "/robots.txt") {
-        assert_eq!(
-            request.header("authorization"),
-            Some("Basic c2VjcmV0"),
-            "{request:?}"
-        );
+        assert_eq!(request.header("authorization"), Some("Basic c2VjcmV0"), "{request:?}");
         assert_eq!(request.header("x-key"), Some("k"), "{request:?}");
         assert!(request.has_cookie("s=1"), "{request:?}");
     }

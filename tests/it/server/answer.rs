@@ -40,27 +40,17 @@ pub(crate) struct Answer {
 impl Answer {
     /// A status with an empty body.
     pub(crate) fn status(status: u16) -> Answer {
-        Answer {
-            status,
-            headers: Vec::new(),
-            content: Vec::new(),
-            body: Body::Whole,
-            pause: Duration::ZERO,
-        }
+        Answer { status, headers: Vec::new(), content: Vec::new(), body: Body::Whole, pause: Duration::ZERO }
     }
 
     /// A page of HTML.
     pub(crate) fn html(content: impl Into<Vec<u8>>) -> Answer {
-        Answer::status(200)
-            .header("Content-Type", "text/html; charset=utf-8")
-            .content(content)
+        Answer::status(200).header("Content-Type", "text/html; charset=utf-8").content(content)
     }
 
     /// A robots.txt.
     pub(crate) fn text(content: impl Into<Vec<u8>>) -> Answer {
-        Answer::status(200)
-            .header("Content-Type", "text/plain")
-            .content(content)
+        Answer::status(200).header("Content-Type", "text/plain").content(content)
     }
 
     /// A redirect.

@@ -72,10 +72,7 @@ fn read_head(stream: &mut TcpStream, pending: &mut Vec<u8>, shared: &Shared) -> 
 }
 
 fn is_tick(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
 fn parse(head: &[u8]) -> Option<Request> {
@@ -87,13 +84,7 @@ fn parse(head: &[u8]) -> Option<Request> {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
-    let mut request = Request {
-        at,
-        finished: None,
-        path,
-        host: String::new(),
-        headers,
-    };
+    let mut request = Request { at, finished: None, path, host: String::new(), headers };
     let host = request.header("host").unwrap_or_default();
     request.host = host.rsplit_once(':').map_or(host, |(name, _)| name).to_owned();
     Some(request)
@@ -171,11 +162,7 @@ fn finish(stream: TcpStream, answer: &Answer) -> io::Result<()> {
 
 fn framing(answer: &Answer, length: usize) -> String {
     let bodiless = answer.status == 304 || answer.status == 204;
-    if bodiless {
-        String::new()
-    } else {
-        format!("Content-Length: {length}\r\n")
-    }
+    if bodiless { String::new() } else { format!("Content-Length: {length}\r\n") }
 }
 
 fn head(answer: &Answer, framing: &str) -> Vec<u8> {

@@ -46,16 +46,12 @@ pub(crate) struct Request {
 impl Request {
     /// The value of a header, by its name in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(given, _)| given == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
     /// Whether the `Cookie` header holds `pair`.
     pub(crate) fn has_cookie(&self, pair: &str) -> bool {
-        self.header("cookie")
-            .is_some_and(|all| all.split(';').any(|one| one.trim() == pair))
+        self.header("cookie").is_some_and(|all| all.split(';').any(|one| one.trim() == pair))
     }
 }
 
@@ -138,10 +134,7 @@ impl Server {
 
     /// The requests of one path.
     pub(crate) fn requests(&self, path: &str) -> Vec<Request> {
-        self.log()
-            .into_iter()
-            .filter(|request| request.path == path)
-            .collect()
+        self.log().into_iter().filter(|request| request.path == path).collect()
     }
 
     /// How often one path was requested.
@@ -151,12 +144,8 @@ impl Server {
 
     /// The requested paths but for robots.txt, sorted, as often as they were requested.
     pub(crate) fn pages(&self) -> Vec<String> {
-        let mut pages: Vec<String> = self
-            .log()
-            .into_iter()
-            .map(|request| request.path)
-            .filter(|path| path != "/robots.txt")
-            .collect();
+        let mut pages: Vec<String> =
+            self.log().into_iter().map(|request| request.path).filter(|path| path != "/robots.txt").collect();
         pages.sort();
         pages
     }
@@ -200,8 +189,6 @@ fn brotli_and_the_other_codings_of_the_server_are_sound() {
     assert_eq!(decoded, text);
     assert_eq!(::zstd::decode_all(&zstd(&text)[..]).unwrap(), text);
     decoded.clear();
-    flate2::read::GzDecoder::new(&gzip(&text)[..])
-        .read_to_end(&mut decoded)
-        .unwrap();
+    flate2::read::GzDecoder::new(&gzip(&text)[..]).read_to_end(&mut decoded).unwrap();
     assert_eq!(decoded, text);
 }

@@ -26,19 +26,13 @@ impl Script {
 
     /// The first request of a path gets the first answer, and so on.
     pub(crate) fn in_turn(mut self, path: &str, answers: Vec<Answer>) -> Script {
-        self.answers
-            .entry((None, path.to_owned()))
-            .or_default()
-            .extend(answers);
+        self.answers.entry((None, path.to_owned())).or_default().extend(answers);
         self
     }
 
     /// One answer for a path of one host name.
     pub(crate) fn on_host(mut self, host: &str, path: &str, answer: Answer) -> Script {
-        self.answers
-            .entry((Some(host.to_owned()), path.to_owned()))
-            .or_default()
-            .push(answer);
+        self.answers.entry((Some(host.to_owned()), path.to_owned())).or_default().push(answer);
         self
     }
 
@@ -60,10 +54,8 @@ impl Script {
         let of_any = (None, request.path.clone());
         let answers = self.answers.get(&of_host).or_else(|| self.answers.get(&of_any));
         let chosen = answers.and_then(|all| all.get(earlier).or_else(|| all.last()));
-        chosen.cloned().unwrap_or_else(|| {
-            Answer::status(404)
-                .header("Content-Type", "text/plain")
-                .content("no")
-        })
+        chosen
+            .cloned()
+            .unwrap_or_else(|| Answer::status(404).header("Content-Type", "text/plain").content("no"))
     }
 }

@@ -21,9 +21,7 @@ impl Nginx {
             .into_iter()
             .find(|path| Path::new(path).is_file())?;
         // the port may be taken between the look and the start, so look again a few times
-        (0..5)
-            .find_map(|_| try_start(program, root))
-            .or_else(|| panic!("nginx does not start"))
+        (0..5).find_map(|_| try_start(program, root)).or_else(|| panic!("nginx does not start"))
     }
 
     /// The URL of a file below the root.
@@ -34,9 +32,7 @@ impl Nginx {
     /// Ends it in order and returns what it was asked for: status and request target.
     pub(super) fn stop(mut self) -> Vec<(u16, String)> {
         // only after an orderly end is the log known to be whole
-        let quit = Command::new("kill")
-            .args(["-QUIT", &self.process.id().to_string()])
-            .status();
+        let quit = Command::new("kill").args(["-QUIT", &self.process.id().to_string()]).status();
         assert!(quit.unwrap().success());
         self.process.wait().unwrap();
         let log = std::fs::read_to_string(self.directory.path().join("requests.log")).unwrap();
@@ -59,11 +55,7 @@ impl Drop for Nginx {
 
 fn try_start(program: &str, root: &Path) -> Option<Nginx> {
     let directory = TempDir::new().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     std::fs::write(directory.path().join("nginx.conf"), configuration(root, port)).unwrap();
     let mut process = Command::new(program)
         .arg("-p")
@@ -79,11 +71,7 @@ fn try_start(program: &str, root: &Path) -> Option<Nginx> {
             return None;
         }
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Some(Nginx {
-                process,
-                port,
-                directory,
-            });
+            return Some(Nginx { process, port, directory });
         }
         std::thread::sleep(Duration::from_millis(50));
     }

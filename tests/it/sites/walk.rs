@@ -32,11 +32,7 @@ impl Walk {
     /// Follows all links from `index`, a path below `root`.
     pub(super) fn from(root: &Path, index: &str) -> Walk {
         let site = Url::parse("http://site.test/").unwrap();
-        let mut walk = Walk {
-            targets: BTreeSet::new(),
-            html: 0,
-            dead: 0,
-        };
+        let mut walk = Walk { targets: BTreeSet::new(), html: 0, dead: 0 };
         let mut waiting = vec![site.join(index).unwrap()];
         while let Some(url) = waiting.pop() {
             if url.host() != site.host() || !walk.targets.insert(key(&target(&url))) {
@@ -62,10 +58,7 @@ impl Walk {
 
 /// Path and query.
 fn target(url: &Url) -> String {
-    url.query().map_or_else(
-        || url.path().to_owned(),
-        |query| format!("{}?{query}", url.path()),
-    )
+    url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
 }
 
 /// One spelling for all: escapes in upper case, and none where the character needs none.
@@ -120,9 +113,7 @@ fn look(root: &Path, path: &str) -> Found {
     if path.ends_with('/') || !file.is_file() {
         return Found::Missing;
     }
-    let html = file
-        .extension()
-        .is_some_and(|extension| extension == "html" || extension == "htm");
+    let html = file.extension().is_some_and(|extension| extension == "html" || extension == "htm");
     if html { Found::Html(file) } else { Found::Other }
 }
 
@@ -132,15 +123,10 @@ fn links(file: &Path, url: &Url) -> Vec<Url> {
     let document = Html::parse_document(&text);
     let select = |selector: &str| Selector::parse(selector).unwrap();
     let base = document.select(&select("base[href]")).next();
-    let base = base
-        .and_then(|base| url.join(base.attr("href")?).ok())
-        .unwrap_or_else(|| url.clone());
+    let base = base.and_then(|base| url.join(base.attr("href")?).ok()).unwrap_or_else(|| url.clone());
     let all =
         select("a[href], area[href], link[href][rel], frame[src], iframe[src], meta[http-equiv][content]");
-    document
-        .select(&all)
-        .filter_map(|element| base.join(&reference(element)?).ok())
-        .collect()
+    document.select(&all).filter_map(|element| base.join(&reference(element)?).ok()).collect()
 }
 
 /// What an element refers to, if it is to be followed.
