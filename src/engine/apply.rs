@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::core::{Core, CoreError};
-use super::job::{Outcome, PageOutcome, RobotsAnswer, Verdict};
+use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::observer::Event;
 use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Moment, OriginId, RobotsState};
 use crate::model::{Candidate, ErrorKind, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Via};
@@ -163,6 +163,7 @@ impl Core {
             self.accept(candidate)?;
         }
         self.frontier.acknowledge(job.origin, job.attempt.sequence)?;
+        self.buffers.extend(Buffers { links, line }.emptied());
         Ok(())
     }
 
@@ -205,8 +206,7 @@ impl Core {
         answers.clear();
         self.visited.ask(&keys, &mut answers);
         let mut accepted = Vec::new();
-        let referrer: Option<Arc<str>> = None;
-        let mut referrer = referrer;
+        let mut referrer: Option<Arc<str>> = None;
         for (link, answer) in wanted.iter().zip(&answers) {
             if *answer == Answer::Repeat {
                 self.counters.repeats += 1;

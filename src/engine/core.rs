@@ -7,7 +7,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::job::{Job, PageJob};
+use super::job::{Buffers, Job, PageJob};
 use super::observer::Event;
 use crate::frontier::{
     Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule,
@@ -106,6 +106,7 @@ pub(crate) struct Core {
     // Kept between calls for their memory.
     pub(super) keys: Vec<UrlKey>,
     pub(super) answers: Vec<Answer>,
+    pub(super) buffers: Vec<Buffers>,
 }
 
 impl Core {
@@ -134,6 +135,7 @@ impl Core {
             any_drained: false,
             keys: Vec::new(),
             answers: Vec::new(),
+            buffers: Vec::new(),
         }
     }
 
@@ -254,14 +256,17 @@ impl Core {
             return Ok(Some(job));
         }
         for _ in 0..SKIPS_AT_A_TIME {
-            let Some(attempt) = self.next_attempt(id, now, false)? else { break };
+            let Some(attempt) = self.next_attempt(id, now, false)? else {
+                break;
+            };
             if self.denied(id, &attempt) {
                 self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
                 continue;
             }
             self.pages_in_flight += 1;
             self.schedule.started(id, true);
-            return Ok(Some(Job::Page(Box::new(PageJob { origin: id, attempt }))));
+            let buffers = self.buffers.pop().unwrap_or_default();
+            return Ok(Some(Job::Page(Box::new(PageJob { origin: id, attempt, buffers }))));
         }
         self.schedule.refresh(id);
         Ok(None)
@@ -307,7 +312,9 @@ impl Core {
     }
 
     fn denied(&self, id: OriginId, attempt: &Attempt) -> bool {
-        let RobotsState::Known { rules, .. } = &self.schedule.origin(id).robots else { return false };
+        let RobotsState::Known { rules, .. } = &self.schedule.origin(id).robots else {
+            return false;
+        };
         let url = &attempt.candidate.url;
         !rules.allowed(&url[usize::from(attempt.candidate.origin_length)..])
     }
@@ -321,7 +328,9 @@ impl Core {
             DrainReason::PrivateAddress => SkipReason::PrivateAddress,
         };
         for _ in 0..SKIPS_AT_A_TIME {
-            let Some(attempt) = self.next_attempt(id, now, true)? else { break };
+            let Some(attempt) = self.next_attempt(id, now, true)? else {
+                break;
+            };
             self.skip_attempt(id, attempt, reason)?;
         }
         Ok(())

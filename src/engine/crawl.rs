@@ -189,7 +189,8 @@ impl CrawlBuilder {
         };
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
         let limits = ExtractLimits::default();
-        let shared = Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits };
+        let scratch = std::sync::Mutex::default();
+        let shared = Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits, scratch };
         let (stop, stopped) = StopHandle::new();
         let shared = Arc::new(shared);
         Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })
@@ -246,7 +247,9 @@ fn queue_seeds(
     let mut batch = LinkBatch::default();
     let mut any = false;
     for text in seeds.into_iter().flatten() {
-        let Ok(target) = canonicalizer.parse(&text) else { continue };
+        let Ok(target) = canonicalizer.parse(&text) else {
+            continue;
+        };
         any = true;
         scope.write().unwrap_or_else(PoisonError::into_inner).add_seed(&target.requested);
         hosts.extend(SeedHost::of(&target.requested));

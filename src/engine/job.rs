@@ -36,6 +36,35 @@ pub(crate) struct PageJob {
     pub(crate) origin: OriginId,
     /// What to fetch, and what happened to it so far.
     pub(crate) attempt: Attempt,
+    /// Empty buffers for what comes of it.
+    pub(crate) buffers: Buffers,
+}
+
+/// Buffers that go round between owner and workers, so that a page allocates little.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    /// For the links.
+    pub(crate) links: LinkBatch,
+    /// For the record as a line.
+    pub(crate) line: Vec<u8>,
+}
+
+impl Buffers {
+    /// Links of a page up to which its buffers are kept.
+    const MOST_KEPT: usize = 2048;
+
+    /// Empties them; those of an extraordinary page are let go.
+    pub(crate) fn emptied(mut self) -> Option<Buffers> {
+        if self.links.links.capacity() > Self::MOST_KEPT {
+            return None;
+        }
+        self.links.text.clear();
+        self.links.links.clear();
+        self.links.repeats = 0;
+        self.links.dropped = 0;
+        self.line.clear();
+        Some(self)
+    }
 }
 
 /// What came of a job.

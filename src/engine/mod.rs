@@ -10,6 +10,8 @@ mod crawl;
 mod drive;
 mod job;
 mod observer;
+#[doc(hidden)]
+pub mod probe;
 mod reporter;
 mod robots;
 mod shutdown;

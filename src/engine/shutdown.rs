@@ -54,7 +54,9 @@ const INTERRUPTED: i32 = 130;
 #[cfg(unix)]
 async fn next_signal() -> bool {
     use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return false };
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return false;
+    };
     tokio::select! {
         interrupt = tokio::signal::ctrl_c() => interrupt.is_ok(),
         terminated = terminate.recv() => terminated.is_some(),

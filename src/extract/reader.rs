@@ -146,6 +146,12 @@ impl PageReader {
         self.extracted(is_html)
     }
 
+    /// Takes back the buffers of a page that is done with, so that the next one need not allocate.
+    pub fn recycle(&mut self, page: Extracted) {
+        self.collector.links.references = page.references;
+        self.collector.links.text = page.text;
+    }
+
     /// How often the tokenizer had to guess.
     #[cfg(test)]
     pub(super) fn guesses(&self) -> u32 {

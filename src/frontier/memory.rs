@@ -79,7 +79,9 @@ impl Frontier for MemoryFrontier {
         claimed: &mut VecDeque<Claimed>,
     ) -> Result<(), FrontierError> {
         for _ in 0..most {
-            let Some(next) = self.queue(origin).take() else { break };
+            let Some(next) = self.queue(origin).take() else {
+                break;
+            };
             self.length -= 1;
             claimed.push_back(next);
         }

@@ -542,7 +542,9 @@ impl Schedule {
     /// Finds an origin that may be asked now.
     pub fn pick(&mut self, now: Moment) -> Pick {
         loop {
-            let Some(&Reverse((at, ticket, id))) = self.heap.peek() else { return Pick::Nothing };
+            let Some(&Reverse((at, ticket, id))) = self.heap.peek() else {
+                return Pick::Nothing;
+            };
             if self.hosts[id.index()].entry != Some((at, ticket)) {
                 self.heap.pop();
                 continue;
@@ -604,7 +606,9 @@ impl Schedule {
         if self.politeness.address_delay.is_zero() || self.host_done(id) {
             return false;
         }
-        let Address::Known(number) = self.hosts[id.index()].address else { return false };
+        let Address::Known(number) = self.hosts[id.index()].address else {
+            return false;
+        };
         let address = &mut self.addresses[number];
         let host = &mut self.hosts[id.index()];
         if address.busy {
