@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::core::{Core, CoreSettings, Next};
+use super::core::{Caps, Core, CoreSettings, Next};
 use super::job::{Job, Outcome, PageOutcome};
 use super::reporter;
 use super::worker::new_outcome;
@@ -52,6 +52,7 @@ impl OwnerProbe {
             obey_robots: false,
             log_skipped: false,
             doubts: 4096,
+            caps: Caps::default(),
         };
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         scope.write().unwrap_or_else(PoisonError::into_inner).add_seed("http://seed.test/");
