@@ -1,16 +1,43 @@
-//! Which URLs were seen: filter, exact keys and what stands between them.
+//! Which URLs were seen: the filter, the exact keys and the set made of them.
+//!
+//! Owns every decision between "new", "repeat" and "doubt", the arithmetic of
+//! filters and the report on their health. Knows 64-bit keys only: what a URL is,
+//! who asks and what becomes of a doubt's URL is none of its business.
+//!
+//! ```text
+//!  keys ─▶ filter ──certainly new──▶ New
+//!             │ maybe
+//!             ▼
+//!          key table ──holds it──▶ Repeat
+//!             │ does not
+//!             ├── it is complete ──▶ New (the filter was wrong, and is put right)
+//!             └── it is not ──▶ Doubt ──settle, in bulk──▶ exact keys decide
+//! ```
+//!
+//! [`Visited`] is the front; [`Sizing`] the arithmetic; [`Health`] the report. The
+//! reasons and formulas are in `docs/FILTER.md`.
 
 mod blocked;
 mod classic;
+mod exact;
 mod filter;
+mod health;
 mod memory;
 pub mod rates;
+mod set;
 mod simd;
 mod sizing;
+mod table;
+#[cfg(test)]
+mod tests;
 
 pub use blocked::BlockedFilter;
 pub use classic::ClassicFilter;
+pub use exact::{ExactError, ExactKeys, MemoryKeys};
 pub use filter::{Filter, RateEstimate, build};
+pub use health::{Crossing, Health, OVERFULL, Verdict};
 pub use memory::{LINE_BYTES, Line, Lines};
+pub use set::{Answer, Counters, GrowError, Visited, VisitedSettings};
 pub use simd::InstructionSet;
-pub use sizing::{MOST_BITS, MOST_BITS_PER_URL, Sizing, SizingError, bits_for_rate};
+pub use sizing::{BLOCKED_PAYS_TO, MOST_BITS, MOST_BITS_PER_URL, Sizing, SizingError, bits_for_rate};
+pub use table::{Inserted, KeyTable};
