@@ -18,14 +18,19 @@ impl Urls {
         huge_pages(&bytes);
         for number in 0..count as u64 {
             let start = bytes.len();
-            bytes.extend_from_slice(b"https://www-000000.example.com/archive/000000000/pages/number-0000000000000.html");
+            bytes.extend_from_slice(
+                b"https://www-000000.example.com/archive/000000000/pages/number-0000000000000.html",
+            );
             digits(&mut bytes[start + 12..start + 18], number % 1000);
             digits(&mut bytes[start + 39..start + 48], number / 40);
             digits(&mut bytes[start + 62..start + 75], number.wrapping_mul(7919));
         }
         assert_eq!(bytes.len(), count * URL_BYTES);
         let mut random = Random(1);
-        Urls { bytes, secret: std::array::from_fn(|_| random.next() as u8) }
+        Urls {
+            bytes,
+            secret: std::array::from_fn(|_| random.next() as u8),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -38,7 +43,9 @@ impl Urls {
 
     /// So many at a time; the last ones may be fewer.
     pub fn groups(&self, of: usize) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
-        self.bytes.chunks(of * URL_BYTES).map(|group| group.chunks_exact(URL_BYTES).inspect(|url| near(url)))
+        self.bytes
+            .chunks(of * URL_BYTES)
+            .map(|group| group.chunks_exact(URL_BYTES).inspect(|url| near(url)))
     }
 
     /// The key of a URL, as the crawl makes it.
@@ -56,7 +63,13 @@ fn huge_pages(bytes: &Vec<u8>) {
         let start = (bytes.as_ptr() as usize).next_multiple_of(PAGE);
         let end = (bytes.as_ptr() as usize + bytes.capacity()) / PAGE * PAGE;
         // SAFETY: the pages lie inside the vector's allocation; the advice changes no content.
-        unsafe { libc::madvise(start as *mut libc::c_void, end.saturating_sub(start), libc::MADV_HUGEPAGE) };
+        unsafe {
+            libc::madvise(
+                start as *mut libc::c_void,
+                end.saturating_sub(start),
+                libc::MADV_HUGEPAGE,
+            )
+        };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = bytes;
@@ -113,7 +126,10 @@ pub const CLOCK: &str = "wall clock";
 
 #[cfg(unix)]
 fn nanoseconds() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` is a valid place for the answer.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
@@ -139,12 +155,21 @@ pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        f64::midpoint(sorted[middle - 1], sorted[middle])
+    }
 }
 
 /// Resident memory of this process in bytes, where the system tells.
 pub fn resident() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+    line.trim()
+        .strip_suffix(" kB")?
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib * 1024)
 }

@@ -3,10 +3,18 @@
 //! `cargo bench --bench filter` runs everything (about five minutes);
 //! `-- --quick` a smaller version; `-- --speed` or `-- --rates` one half only.
 //! `-- --set portable|avx2|avx512` holds the blocked filter to one instruction set.
-#![allow(unsafe_code, missing_docs, clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
+#![allow(unsafe_code, unreachable_pub)]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::inline_always
+)]
 
 mod input;
 mod rates;
+mod set;
+mod sides;
 mod speed;
 
 use dragline::visited::InstructionSet;
@@ -21,13 +29,22 @@ struct Options {
 
 fn main() {
     let options = parse(std::env::args().skip(1));
-    println!("instruction set: {} (of {})", options.set.name(), names(InstructionSet::available()));
+    println!(
+        "instruction set: {} (of {})",
+        options.set.name(),
+        names(InstructionSet::available())
+    );
     println!("time: {}", input::CLOCK);
     if options.speed {
-        let sizes: &[usize] = if options.quick { &[1_000_000] } else { &[1_000_000, 10_000_000] };
+        let sizes: &[usize] = if options.quick {
+            &[1_000_000]
+        } else {
+            &[1_000_000, 10_000_000]
+        };
         for urls in sizes {
             speed::run(*urls, options.set, options.quick);
         }
+        set::run();
     }
     if options.rates {
         rates::run(if options.quick { 1_000_000 } else { 10_000_000 }, options.set);
@@ -35,7 +52,12 @@ fn main() {
 }
 
 fn parse(arguments: impl Iterator<Item = String>) -> Options {
-    let mut options = Options { quick: false, speed: true, rates: true, set: InstructionSet::detect() };
+    let mut options = Options {
+        quick: false,
+        speed: true,
+        rates: true,
+        set: InstructionSet::detect(),
+    };
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -53,8 +75,12 @@ fn parse(arguments: impl Iterator<Item = String>) -> Options {
 
 fn named(name: &str) -> InstructionSet {
     let plain = |set: InstructionSet| set.name().to_lowercase().replace('-', "");
-    let found = InstructionSet::available().iter().find(|set| plain(**set) == name);
-    found.copied().unwrap_or_else(|| fail(&format!("this processor has no instruction set {name:?}")))
+    let found = InstructionSet::available()
+        .iter()
+        .find(|set| plain(**set) == name);
+    found
+        .copied()
+        .unwrap_or_else(|| fail(&format!("this processor has no instruction set {name:?}")))
 }
 
 fn names(sets: &[InstructionSet]) -> String {

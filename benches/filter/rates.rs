@@ -12,7 +12,9 @@ const GROUP: usize = 512;
 
 pub fn run(keys: u64, set: InstructionSet) {
     println!("\nfalse-positive rates, {keys} keys at load 1, at least {HITS} false positives a point");
-    println!("| filter | bits per URL | k | load | measured | ÷ theory | reported ÷ measured | last look ÷ measured |");
+    println!(
+        "| filter | bits per URL | k | load | measured | ÷ theory | reported ÷ measured | last look ÷ measured |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     let mut worst: f64 = 0.0;
     for bits_per_url in [8.0, 10.0, 12.0] {
@@ -23,7 +25,10 @@ pub fn run(keys: u64, set: InstructionSet) {
     let sizing = Sizing::from_bits_per_url(FilterKind::Classic, keys, 10.0).unwrap();
     let mut filter = ClassicFilter::new(sizing.bits, sizing.hashes).unwrap();
     worst = worst.max(points(&mut filter, &sizing, |_, _| ()));
-    println!("\nfurthest from 1: {worst:.4} (must be ≤ 0.02): {}", if worst <= 0.02 { "met" } else { "MISSED" });
+    println!(
+        "\nfurthest from 1: {worst:.4} (must be ≤ 0.02): {}",
+        if worst <= 0.02 { "met" } else { "MISSED" }
+    );
 }
 
 /// Measures one filter at three loads; how far from 1 the worst quotient was.
@@ -33,7 +38,9 @@ fn points<F: Filter>(filter: &mut F, sizing: &Sizing, near: fn(&F, u64)) -> f64 
     for load in [0.5, 1.0, 2.0] {
         let target = (sizing.urls as f64 * load) as u64;
         while inserted < target {
-            let keys: Vec<u64> = (0..(target - inserted).min(4096)).map(|_| random.next()).collect();
+            let keys: Vec<u64> = (0..(target - inserted).min(4096))
+                .map(|_| random.next())
+                .collect();
             filter.insert_batch(&keys);
             inserted += keys.len() as u64;
         }
@@ -44,9 +51,15 @@ fn points<F: Filter>(filter: &mut F, sizing: &Sizing, near: fn(&F, u64)) -> f64 
         let reported = [unscanned / measured, filter.estimate().rate / measured];
         println!(
             "| {:?} | {:.0} | {} | {load} | {measured:.3e} | {theory:.4} | {:.4} | {:.4} |",
-            sizing.kind, sizing.bits_per_url(), sizing.hashes, reported[0], reported[1],
+            sizing.kind,
+            sizing.bits_per_url(),
+            sizing.hashes,
+            reported[0],
+            reported[1],
         );
-        worst = [theory, reported[0], reported[1]].iter().fold(worst, |worst, ratio| worst.max((ratio - 1.0).abs()));
+        worst = [theory, reported[0], reported[1]]
+            .iter()
+            .fold(worst, |worst, ratio| worst.max((ratio - 1.0).abs()));
     }
     worst
 }

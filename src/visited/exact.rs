@@ -80,11 +80,17 @@ impl MemoryKeys {
     fn spill(&mut self) {
         let mut keys = std::mem::take(&mut self.batch);
         keys.sort_unstable();
-        self.runs.push(Run { tier: 0, keys: keys.into_boxed_slice() });
+        self.runs.push(Run {
+            tier: 0,
+            keys: keys.into_boxed_slice(),
+        });
         while let Some(tier) = self.mergeable() {
             let from = self.runs.len() - FAN_IN;
             let parts: Vec<Box<[UrlKey]>> = self.runs.drain(from..).map(|run| run.keys).collect();
-            self.runs.push(Run { tier: tier + 1, keys: merge(parts) });
+            self.runs.push(Run {
+                tier: tier + 1,
+                keys: merge(parts),
+            });
         }
     }
 
@@ -92,9 +98,18 @@ impl MemoryKeys {
     fn mergeable(&self) -> Option<u32> {
         let last = self.runs.get(self.runs.len().checked_sub(FAN_IN)?..)?;
         let tier = last.first()?.tier;
-        let mergeable = last.iter().all(|run| run.tier == tier && run.keys.len() < LARGEST_RUN);
+        let mergeable = last
+            .iter()
+            .all(|run| run.tier == tier && run.keys.len() < LARGEST_RUN);
         mergeable.then_some(tier)
     }
+}
+
+/// Sorts what consists of few sorted runs: the stable sort finds and merges them in linear
+/// time, which the unstable one does not.
+#[allow(clippy::stable_sort_primitive)]
+fn sort_runs(keys: &mut [UrlKey]) {
+    keys.sort();
 }
 
 /// All keys of sorted parts, sorted.
@@ -103,8 +118,7 @@ fn merge(parts: Vec<Box<[UrlKey]>>) -> Box<[UrlKey]> {
     for part in parts {
         merged.extend_from_slice(&part);
     }
-    // the stable sort finds the runs and merges them, in linear time for so few
-    merged.sort();
+    sort_runs(&mut merged);
     merged.into_boxed_slice()
 }
 
@@ -126,8 +140,7 @@ impl ExactKeys for MemoryKeys {
         asked.sort_unstable();
         // first wins: of equal keys the lowest place comes first
         asked.dedup_by_key(|(key, _)| *key);
-        // the stable sort takes a sorted beginning as it is: few newcomers cost little
-        self.batch.sort();
+        sort_runs(&mut self.batch);
         remove_seen(&mut asked, &self.batch);
         for run in &self.runs {
             remove_seen(&mut asked, &run.keys);

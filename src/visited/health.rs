@@ -50,8 +50,12 @@ impl Verdict {
             (Verdict::Full, Dedup::Bloom) => "more pages are missed than the filter was made for",
             (Verdict::Overfull, Dedup::Bloom) => "many pages are missed",
             (Verdict::Good, _) => "no page is missed",
-            (Verdict::Full, _) => "no page is missed; more URLs have to be looked up exactly, which is slower",
-            (Verdict::Overfull, _) => "no page is missed; very many URLs have to be looked up exactly, which is slow",
+            (Verdict::Full, _) => {
+                "no page is missed; more URLs have to be looked up exactly, which is slower"
+            }
+            (Verdict::Overfull, _) => {
+                "no page is missed; very many URLs have to be looked up exactly, which is slow"
+            }
         }
     }
 
@@ -59,7 +63,9 @@ impl Verdict {
     pub fn remedy(self, dedup: Dedup) -> Option<&'static str> {
         match (self, dedup) {
             (Verdict::Good, _) => None,
-            (_, Dedup::Bloom) => Some("crawl again with a higher --expected-urls or --memory, or with --dedup two-stage"),
+            (_, Dedup::Bloom) => {
+                Some("crawl again with a higher --expected-urls or --memory, or with --dedup two-stage")
+            }
             (_, _) => Some("give a higher --expected-urls or --memory next time"),
         }
     }
@@ -202,6 +208,7 @@ fn odds(rate: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -209,11 +216,23 @@ mod tests {
     fn each_crossing_is_told_once() {
         let mut watch = Watch::default();
         assert_eq!(watch.look(Verdict::Good), None);
-        assert_eq!(watch.look(Verdict::Full), Some(Crossing { from: Verdict::Good, to: Verdict::Full }));
+        assert_eq!(
+            watch.look(Verdict::Full),
+            Some(Crossing {
+                from: Verdict::Good,
+                to: Verdict::Full
+            })
+        );
         assert_eq!(watch.look(Verdict::Full), None);
         assert_eq!(watch.look(Verdict::Good), None);
         assert_eq!(watch.look(Verdict::Full), None);
-        assert_eq!(watch.look(Verdict::Overfull), Some(Crossing { from: Verdict::Full, to: Verdict::Overfull }));
+        assert_eq!(
+            watch.look(Verdict::Overfull),
+            Some(Crossing {
+                from: Verdict::Full,
+                to: Verdict::Overfull
+            })
+        );
     }
 
     #[test]

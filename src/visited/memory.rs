@@ -45,15 +45,27 @@ impl Lines {
             .filter(|bytes| *bytes < isize::MAX as usize / 2)
             .ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
         if bytes == 0 {
-            return Ok(Lines { first: NonNull::dangling(), count: 0, mapping: platform::Mapping::none() });
+            return Ok(Lines {
+                first: NonNull::dangling(),
+                count: 0,
+                mapping: platform::Mapping::none(),
+            });
         }
-        let align = if bytes >= HUGE_FROM { HUGE_PAGE } else { align_of::<Line>() };
+        let align = if bytes >= HUGE_FROM {
+            HUGE_PAGE
+        } else {
+            align_of::<Line>()
+        };
         let mut mapping = platform::Mapping::zeroed(bytes, align)?;
         let first = mapping.aligned_start(align);
         if bytes >= HUGE_FROM {
             mapping.advise_huge_pages();
         }
-        Ok(Lines { first: first.cast(), count, mapping })
+        Ok(Lines {
+            first: first.cast(),
+            count,
+            mapping,
+        })
     }
 
     /// Sets every line to zero.
@@ -66,7 +78,11 @@ impl Lines {
     pub fn release(&mut self, from: usize, to: usize) {
         let to = to.min(self.count);
         if from < to {
-            self.mapping.release(self.first.as_ptr() as usize, from * size_of::<Line>(), to * size_of::<Line>());
+            self.mapping.release(
+                self.first.as_ptr() as usize,
+                from * size_of::<Line>(),
+                to * size_of::<Line>(),
+            );
         }
     }
 }
@@ -104,7 +120,10 @@ mod platform {
 
     impl Mapping {
         pub(super) fn none() -> Self {
-            Mapping { start: NonNull::dangling(), length: 0 }
+            Mapping {
+                start: NonNull::dangling(),
+                length: 0,
+            }
         }
 
         /// At least `bytes` from the first multiple of `align` on; what lies before it is
@@ -125,7 +144,8 @@ mod platform {
             if start == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());
             }
-            let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+            let start =
+                NonNull::new(start.cast()).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
             Ok(Mapping { start, length })
         }
 
@@ -147,7 +167,7 @@ mod platform {
         /// Only whole huge pages inside the range are given back, so that none is split.
         pub(super) fn release(&mut self, first: usize, from: usize, to: usize) {
             let begin = (first + from).next_multiple_of(HUGE_PAGE);
-            let end = (first + to) / HUGE_PAGE * HUGE_PAGE;
+            let end = (first + to).min(self.start.as_ptr() as usize + self.length) / HUGE_PAGE * HUGE_PAGE;
             if begin < end {
                 // SAFETY: the range lies inside this mapping, which the caller holds exclusively;
                 // private anonymous memory stays valid and reads as zeros afterwards.
@@ -185,7 +205,10 @@ mod platform {
 
     impl Mapping {
         pub(super) fn none() -> Self {
-            Mapping { start: NonNull::dangling(), layout: None }
+            Mapping {
+                start: NonNull::dangling(),
+                layout: None,
+            }
         }
 
         pub(super) fn zeroed(bytes: usize, align: usize) -> io::Result<Self> {
@@ -193,7 +216,10 @@ mod platform {
             // SAFETY: the layout has a size above zero (an empty array never comes here).
             let start = unsafe { std::alloc::alloc_zeroed(layout) };
             let start = NonNull::new(start).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
-            Ok(Mapping { start, layout: Some(layout) })
+            Ok(Mapping {
+                start,
+                layout: Some(layout),
+            })
         }
 
         pub(super) fn aligned_start(&self, _align: usize) -> NonNull<u8> {
@@ -216,6 +242,7 @@ mod platform {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

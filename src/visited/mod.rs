@@ -29,6 +29,7 @@ mod simd;
 mod sizing;
 mod table;
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests;
 
 pub use blocked::BlockedFilter;

@@ -24,7 +24,7 @@ const NEGLIGIBLE: f64 = 1e-18;
 /// (Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007,
 /// section 3, with the bits in distinct words).
 pub fn split_rate(hashes: u32, load: f64) -> f64 {
-    if !(load > 0.0) {
+    if load.is_nan() || load <= 0.0 {
         return 0.0;
     }
     let keep = 1.0 - f64::from(hashes) / BLOCK_BITS as f64;
@@ -60,7 +60,7 @@ pub fn classic_rate(hashes: u32, bits_per_key: f64) -> f64 {
 /// In the split layout a block with Poisson(λ) keys has the expected fill
 /// `1 − E[(1 − k/512)^i] = 1 − e^(−λk/512)`, which is the same.
 pub fn expected_fill(hashes: u32, bits_per_key: f64) -> f64 {
-    if !(bits_per_key > 0.0) {
+    if bits_per_key.is_nan() || bits_per_key <= 0.0 {
         return 1.0;
     }
     1.0 - (-f64::from(hashes) / bits_per_key).exp()
@@ -80,19 +80,28 @@ pub fn blocked_rate(hashes: u32, bits_per_key: f64) -> f64 {
 
 /// The number of hashes with the lowest expected rate of a blocked filter, and that rate.
 pub fn best_blocked(bits_per_key: f64) -> (u32, f64) {
-    best(1..=BLOCKED_HASHES_MAX, |hashes| blocked_rate(hashes, bits_per_key))
+    best(1..=BLOCKED_HASHES_MAX, |hashes| {
+        blocked_rate(hashes, bits_per_key)
+    })
 }
 
 /// The number of hashes with the lowest expected rate of a classic filter, and that rate.
 pub fn best_classic(bits_per_key: f64) -> (u32, f64) {
-    best(1..=CLASSIC_HASHES_MAX, |hashes| classic_rate(hashes, bits_per_key))
+    best(1..=CLASSIC_HASHES_MAX, |hashes| {
+        classic_rate(hashes, bits_per_key)
+    })
 }
 
 /// The lowest rate; among equals the fewest hashes.
 fn best(hashes: std::ops::RangeInclusive<u32>, rate: impl Fn(u32) -> f64) -> (u32, f64) {
-    hashes.map(|hashes| (hashes, rate(hashes))).fold((1, f64::INFINITY), |best, next| {
-        if next.1 < best.1 { next } else { best }
-    })
+    hashes
+        .map(|hashes| (hashes, rate(hashes)))
+        .fold(
+            (1, f64::INFINITY),
+            |best, next| {
+                if next.1 < best.1 { next } else { best }
+            },
+        )
 }
 
 /// The fewest bits per key (to within a thousandth) whose best rate is at most `rate`;
@@ -101,7 +110,7 @@ pub fn bits_for_rate(rate: f64, most: f64, best_rate: impl Fn(f64) -> f64) -> Op
     const STEP: f64 = 0.001;
     // the best rate over all numbers of hashes falls with the bits: bisect
     let (mut low, mut high) = (0, (most / STEP) as u64);
-    if !(best_rate(most) <= rate) {
+    if rate.is_nan() || best_rate(most) > rate {
         return None;
     }
     while low + 1 < high {
@@ -116,6 +125,7 @@ pub fn bits_for_rate(rate: f64, most: f64, best_rate: impl Fn(f64) -> f64) -> Op
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -134,14 +144,32 @@ mod tests {
     fn the_sizing_table_holds() {
         for (bits, hashes, percent) in BLOCKED {
             let (best, rate) = best_blocked(bits);
-            assert_eq!(best, hashes, "{bits} bits: {:?}", (4..9).map(|k| blocked_rate(k, bits)).collect::<Vec<_>>());
-            assert!((rate * 100.0 / percent - 1.0).abs() < 0.012, "{bits} bits: {rate}");
+            assert_eq!(
+                best,
+                hashes,
+                "{bits} bits: {:?}",
+                (4..9).map(|k| blocked_rate(k, bits)).collect::<Vec<_>>()
+            );
+            assert!(
+                (rate * 100.0 / percent - 1.0).abs() < 0.012,
+                "{bits} bits: {rate}"
+            );
         }
         for (bits, hashes) in (1..=7).zip([1, 1, 2, 3, 3, 4, 5]) {
             assert_eq!(best_blocked(f64::from(bits)).0, hashes, "{bits} bits");
         }
-        for (bits, percent) in [(8.0, 2.16), (9.0, 1.33), (10.0, 0.82), (11.0, 0.51), (12.0, 0.31), (14.0, 0.12)] {
-            assert!((best_classic(bits).1 * 100.0 / percent - 1.0).abs() < 0.03, "{bits} bits");
+        for (bits, percent) in [
+            (8.0, 2.16),
+            (9.0, 1.33),
+            (10.0, 0.82),
+            (11.0, 0.51),
+            (12.0, 0.31),
+            (14.0, 0.12),
+        ] {
+            assert!(
+                (best_classic(bits).1 * 100.0 / percent - 1.0).abs() < 0.03,
+                "{bits} bits"
+            );
         }
     }
 
