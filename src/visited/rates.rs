@@ -52,7 +52,11 @@ fn left_unset(words: u8, run: u8) -> f64 {
 }
 
 fn sign(words: u8) -> f64 {
-    if words.count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
+    if words.count_ones().is_multiple_of(2) {
+        1.0
+    } else {
+        -1.0
+    }
 }
 
 /// The same as if the words of a block filled independently:
