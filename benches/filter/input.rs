@@ -27,10 +27,7 @@ impl Urls {
         }
         assert_eq!(bytes.len(), count * URL_BYTES);
         let mut random = Random(1);
-        Urls {
-            bytes,
-            secret: std::array::from_fn(|_| random.next() as u8),
-        }
+        Urls { bytes, secret: std::array::from_fn(|_| random.next() as u8) }
     }
 
     pub fn len(&self) -> usize {
@@ -43,9 +40,7 @@ impl Urls {
 
     /// So many at a time; the last ones may be fewer.
     pub fn groups(&self, of: usize) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
-        self.bytes
-            .chunks(of * URL_BYTES)
-            .map(|group| group.chunks_exact(URL_BYTES).inspect(|url| near(url)))
+        self.bytes.chunks(of * URL_BYTES).map(|group| group.chunks_exact(URL_BYTES).inspect(|url| near(url)))
     }
 
     /// The key of a URL, as the crawl makes it.
@@ -63,13 +58,7 @@ fn huge_pages(bytes: &Vec<u8>) {
         let start = (bytes.as_ptr() as usize).next_multiple_of(PAGE);
         let end = (bytes.as_ptr() as usize + bytes.capacity()) / PAGE * PAGE;
         // SAFETY: the pages lie inside the vector's allocation; the advice changes no content.
-        unsafe {
-            libc::madvise(
-                start as *mut libc::c_void,
-                end.saturating_sub(start),
-                libc::MADV_HUGEPAGE,
-            )
-        };
+        unsafe { libc::madvise(start as *mut libc::c_void, end.saturating_sub(start), libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = bytes;
@@ -126,10 +115,7 @@ pub const CLOCK: &str = "wall clock";
 
 #[cfg(unix)]
 fn nanoseconds() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid place for the answer.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
@@ -155,21 +141,12 @@ pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 {
-        sorted[middle]
-    } else {
-        f64::midpoint(sorted[middle - 1], sorted[middle])
-    }
+    if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
 }
 
 /// Resident memory of this process in bytes, where the system tells.
 pub fn resident() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim()
-        .strip_suffix(" kB")?
-        .trim()
-        .parse::<u64>()
-        .ok()
-        .map(|kib| kib * 1024)
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }

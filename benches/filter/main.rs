@@ -4,12 +4,7 @@
 //! `-- --quick` a smaller version; `-- --speed` or `-- --rates` one half only.
 //! `-- --set portable|avx2|avx512` holds the blocked filter to one instruction set.
 #![allow(unsafe_code, unreachable_pub)]
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::unwrap_used,
-    clippy::inline_always
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, clippy::inline_always)]
 
 mod input;
 mod rates;
@@ -29,18 +24,10 @@ struct Options {
 
 fn main() {
     let options = parse(std::env::args().skip(1));
-    println!(
-        "instruction set: {} (of {})",
-        options.set.name(),
-        names(InstructionSet::available())
-    );
+    println!("instruction set: {} (of {})", options.set.name(), names(InstructionSet::available()));
     println!("time: {}", input::CLOCK);
     if options.speed {
-        let sizes: &[usize] = if options.quick {
-            &[1_000_000]
-        } else {
-            &[1_000_000, 10_000_000]
-        };
+        let sizes: &[usize] = if options.quick { &[1_000_000] } else { &[1_000_000, 10_000_000] };
         for urls in sizes {
             speed::run(*urls, options.set, options.quick);
         }
@@ -52,12 +39,7 @@ fn main() {
 }
 
 fn parse(arguments: impl Iterator<Item = String>) -> Options {
-    let mut options = Options {
-        quick: false,
-        speed: true,
-        rates: true,
-        set: InstructionSet::detect(),
-    };
+    let mut options = Options { quick: false, speed: true, rates: true, set: InstructionSet::detect() };
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -75,12 +57,8 @@ fn parse(arguments: impl Iterator<Item = String>) -> Options {
 
 fn named(name: &str) -> InstructionSet {
     let plain = |set: InstructionSet| set.name().to_lowercase().replace('-', "");
-    let found = InstructionSet::available()
-        .iter()
-        .find(|set| plain(**set) == name);
-    found
-        .copied()
-        .unwrap_or_else(|| fail(&format!("this processor has no instruction set {name:?}")))
+    let found = InstructionSet::available().iter().find(|set| plain(**set) == name);
+    found.copied().unwrap_or_else(|| fail(&format!("this processor has no instruction set {name:?}")))
 }
 
 fn names(sets: &[InstructionSet]) -> String {

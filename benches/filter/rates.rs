@@ -38,9 +38,7 @@ fn points<F: Filter>(filter: &mut F, sizing: &Sizing, near: fn(&F, u64)) -> f64 
     for load in [0.5, 1.0, 2.0] {
         let target = (sizing.urls as f64 * load) as u64;
         while inserted < target {
-            let keys: Vec<u64> = (0..(target - inserted).min(4096))
-                .map(|_| random.next())
-                .collect();
+            let keys: Vec<u64> = (0..(target - inserted).min(4096)).map(|_| random.next()).collect();
             filter.insert_batch(&keys);
             inserted += keys.len() as u64;
         }

@@ -27,11 +27,7 @@ pub fn run() {
 
 fn round(dedup: Dedup, table_bytes: u64) -> [f64; 2] {
     let sizing = Sizing::from_bits_per_url(FilterKind::Blocked, URLS as u64, 10.0).unwrap();
-    let settings = VisitedSettings {
-        dedup,
-        sizing,
-        table_bytes,
-    };
+    let settings = VisitedSettings { dedup, sizing, table_bytes };
     let mut visited = Visited::new(&settings, Box::new(MemoryKeys::new())).unwrap();
     let mut random = Random(3);
     let keys: Vec<u64> = (0..URLS).map(|_| random.next()).collect();

@@ -14,9 +14,7 @@ const GROUP: usize = 1024;
 const AHEAD: usize = 128;
 
 pub fn in_table(table: &mut HashSet<String>, urls: &Urls) -> usize {
-    urls.iter()
-        .filter(|url| table.insert(std::str::from_utf8(url).unwrap().to_owned()))
-        .count()
+    urls.iter().filter(|url| table.insert(std::str::from_utf8(url).unwrap().to_owned())).count()
 }
 
 /// URLs are hashed as the filter asks for their keys.

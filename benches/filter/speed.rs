@@ -60,13 +60,7 @@ fn side<T: 'static>(
     reset: fn(&mut T),
     run: fn(&mut T, &Urls) -> usize,
 ) -> Side {
-    Side {
-        name,
-        bytes,
-        every,
-        contestant: Box::new(With { state, reset, run }),
-        times: Vec::new(),
-    }
+    Side { name, bytes, every, contestant: Box::new(With { state, reset, run }), times: Vec::new() }
 }
 
 pub fn run(count: usize, set: InstructionSet, quick: bool) {
@@ -77,16 +71,11 @@ pub fn run(count: usize, set: InstructionSet, quick: bool) {
         _ => 9,
     };
     // what takes seconds takes part three times only
-    let seldom = if count > 1_000_000 {
-        rounds.div_ceil(3)
-    } else {
-        rounds.div_ceil(5)
-    };
+    let seldom = if count > 1_000_000 { rounds.div_ceil(3) } else { rounds.div_ceil(5) };
     let mut sides = sides(&urls, set, seldom);
     for round in 0..rounds {
         for side in &mut sides {
-            side.times
-                .push((round % side.every == 0).then(|| measure(side.contestant.as_mut(), &urls)));
+            side.times.push((round % side.every == 0).then(|| measure(side.contestant.as_mut(), &urls)));
         }
     }
     report(count, &sides, set);
@@ -96,11 +85,7 @@ pub fn run(count: usize, set: InstructionSet, quick: bool) {
 fn measure(contestant: &mut dyn Contestant, urls: &Urls) -> f64 {
     contestant.reset();
     let (nanoseconds, new) = time(|| contestant.run(urls));
-    assert!(
-        new > urls.len() / 100 * 97 && new <= urls.len(),
-        "{new} of {} were new",
-        urls.len()
-    );
+    assert!(new > urls.len() / 100 * 97 && new <= urls.len(), "{new} of {} were new", urls.len());
     nanoseconds / urls.len() as f64
 }
 
@@ -112,53 +97,22 @@ fn sides(urls: &Urls, set: InstructionSet, seldom: usize) -> Vec<Side> {
     let (words, bytes) = ((classic.bits / 64) as usize, classic.bytes());
     let fast = || BloomFilter::from_vec(vec![0; words]).hashes(classic.hashes);
     let blocked = || BlockedFilter::with_instruction_set(sizing.bits, sizing.hashes, set).unwrap();
-    let naive = Naive {
-        words: vec![0; words],
-        hashes: classic.hashes,
-    };
+    let naive = Naive { words: vec![0; words], hashes: classic.hashes };
     let floor = Lines::zeroed((sizing.bits / 512) as usize).unwrap();
     vec![
-        side(
-            HASH_TABLE,
-            table_bytes,
-            seldom,
-            HashSet::new(),
-            |table| *table = HashSet::new(),
-            in_table,
-        ),
-        side(
-            "naive Bloom (SipHash per bit, modulo)",
-            bytes,
-            seldom,
-            naive,
-            Naive::clear,
-            |naive, urls| urls.iter().filter(|url| naive.insert(url)).count(),
-        ),
-        side(
-            "fastbloom, default",
-            bytes,
-            1,
-            fast(),
-            BloomFilter::clear,
-            |filter, urls| urls.iter().filter(|url| !filter.insert(*url)).count(),
-        ),
-        side(FAST_SAME, bytes, 1, fast(), BloomFilter::clear, |filter, urls| {
-            urls.iter()
-                .filter(|url| !filter.insert_hash(urls.key(url)))
-                .count()
+        side(HASH_TABLE, table_bytes, seldom, HashSet::new(), |table| *table = HashSet::new(), in_table),
+        side("naive Bloom (SipHash per bit, modulo)", bytes, seldom, naive, Naive::clear, |naive, urls| {
+            urls.iter().filter(|url| naive.insert(url)).count()
         }),
-        side(
-            "blocked, one at a time",
-            sizing.bytes(),
-            1,
-            blocked(),
-            Filter::clear,
-            |filter, urls| {
-                urls.iter()
-                    .filter(|url| filter.test_and_set(urls.key(url)))
-                    .count()
-            },
-        ),
+        side("fastbloom, default", bytes, 1, fast(), BloomFilter::clear, |filter, urls| {
+            urls.iter().filter(|url| !filter.insert(*url)).count()
+        }),
+        side(FAST_SAME, bytes, 1, fast(), BloomFilter::clear, |filter, urls| {
+            urls.iter().filter(|url| !filter.insert_hash(urls.key(url))).count()
+        }),
+        side("blocked, one at a time", sizing.bytes(), 1, blocked(), Filter::clear, |filter, urls| {
+            urls.iter().filter(|url| filter.test_and_set(urls.key(url))).count()
+        }),
         side(BATCHES, sizing.bytes(), 1, blocked(), Filter::clear, in_batches),
         side(
             "blocked, in batches of keys made before",
@@ -181,78 +135,34 @@ fn sides(urls: &Urls, set: InstructionSet, seldom: usize) -> Vec<Side> {
 }
 
 fn report(count: usize, sides: &[Side], set: InstructionSet) {
-    println!(
-        "\n{} million 80-byte URLs, all new, {BITS_PER_URL} bits each",
-        count / 1_000_000
-    );
+    println!("\n{} million 80-byte URLs, all new, {BITS_PER_URL} bits each", count / 1_000_000);
     println!("| test-and-set, URL hashing included | ns per URL | ÷ floor | memory, MB |");
     println!("|---|---|---|---|");
     for side in sides {
         let times: Vec<f64> = side.times.iter().flatten().copied().collect();
         let ratio = ratio(sides, side.name, FLOOR);
-        println!(
-            "| {} | {:.1} | {ratio:.2} | {:.2} |",
-            side.name,
-            median(&times),
-            side.bytes as f64 / 1e6
-        );
+        println!("| {} | {:.1} | {ratio:.2} | {:.2} |", side.name, median(&times), side.bytes as f64 / 1e6);
     }
     println!();
     let most = if set == InstructionSet::Avx512 { 1.15 } else { 1.25 };
     check("batched ÷ floor", ratio(sides, BATCHES, FLOOR), most, false);
     let least = if count > 1_000_000 { 8.0 } else { 1.6 };
-    check(
-        "fastbloom with the same hash ÷ batched",
-        ratio(sides, FAST_SAME, BATCHES),
-        least,
-        true,
-    );
+    check("fastbloom with the same hash ÷ batched", ratio(sides, FAST_SAME, BATCHES), least, true);
     if count == 1_000_000 {
-        check(
-            "hash table ÷ batched",
-            ratio(sides, HASH_TABLE, BATCHES),
-            50.0,
-            true,
-        );
-        let bytes = |name| {
-            sides
-                .iter()
-                .find(|side| side.name == name)
-                .map_or(0.0, |side| side.bytes as f64)
-        };
-        check(
-            "memory of the hash table ÷ filter",
-            bytes(HASH_TABLE) / bytes(BATCHES),
-            100.0,
-            true,
-        );
+        check("hash table ÷ batched", ratio(sides, HASH_TABLE, BATCHES), 50.0, true);
+        let bytes = |name| sides.iter().find(|side| side.name == name).map_or(0.0, |side| side.bytes as f64);
+        check("memory of the hash table ÷ filter", bytes(HASH_TABLE) / bytes(BATCHES), 100.0, true);
     }
 }
 
 /// The median over the rounds in which both took part.
 fn ratio(sides: &[Side], above: &str, below: &str) -> f64 {
-    let times = |name| {
-        sides
-            .iter()
-            .find(|side| side.name == name)
-            .map_or(&[][..], |side| &side.times[..])
-    };
+    let times = |name| sides.iter().find(|side| side.name == name).map_or(&[][..], |side| &side.times[..]);
     let pairs = times(above).iter().zip(times(below));
-    median(
-        &pairs
-            .filter_map(|(above, below)| Some((*above)? / (*below)?))
-            .collect::<Vec<_>>(),
-    )
+    median(&pairs.filter_map(|(above, below)| Some((*above)? / (*below)?)).collect::<Vec<_>>())
 }
 
 fn check(what: &str, value: f64, bound: f64, at_least: bool) {
-    let (sign, met) = if at_least {
-        ("≥", value >= bound)
-    } else {
-        ("≤", value <= bound)
-    };
-    println!(
-        "{what}: {value:.2} (must be {sign} {bound}): {}",
-        if met { "met" } else { "MISSED" }
-    );
+    let (sign, met) = if at_least { ("≥", value >= bound) } else { ("≤", value <= bound) };
+    println!("{what}: {value:.2} (must be {sign} {bound}): {}", if met { "met" } else { "MISSED" });
 }

@@ -49,11 +49,7 @@ impl BlockedFilter {
         Ok(BlockedFilter {
             blocks: Lines::zeroed(blocks)?,
             hashes: hashes.clamp(1, BLOCKED_HASHES_MAX),
-            set: if InstructionSet::available().contains(&set) {
-                set
-            } else {
-                InstructionSet::Portable
-            },
+            set: if InstructionSet::available().contains(&set) { set } else { InstructionSet::Portable },
             items: 0,
             bits_set: 0,
             scan: Scan::default(),
@@ -116,11 +112,7 @@ impl Filter for BlockedFilter {
     }
 
     fn contains(&self, key: UrlKey) -> bool {
-        simd::holds(
-            &self.blocks[simd::block_of(key, self.blocks.len())],
-            self.hashes,
-            key,
-        )
+        simd::holds(&self.blocks[simd::block_of(key, self.blocks.len())], self.hashes, key)
     }
 
     fn insert_batch(&mut self, keys: &[UrlKey]) {
@@ -158,10 +150,7 @@ impl Filter for BlockedFilter {
 
     fn estimate(&self) -> RateEstimate {
         let rate = (self.model_rate() * self.scan.correction.unwrap_or(1.0)).min(1.0);
-        RateEstimate {
-            rate,
-            age: self.items - self.scan.items,
-        }
+        RateEstimate { rate, age: self.items - self.scan.items }
     }
 
     /// The exact rate of the array as it stands, block by block: for each of the eight starts
@@ -192,11 +181,8 @@ impl Filter for BlockedFilter {
 /// The rate of one block: the mean over its starts of the product of its run's fill ratios.
 fn block_rate(block: &Line, hashes: u32) -> f64 {
     let fill = block.0.map(|word| f64::from(word.count_ones()) / 64.0);
-    let product = |start: usize| -> f64 {
-        (0..hashes as usize)
-            .map(|step| fill[(start + step) & 7])
-            .product()
-    };
+    let product =
+        |start: usize| -> f64 { (0..hashes as usize).map(|step| fill[(start + step) & 7]).product() };
     (0..8).map(product).sum::<f64>() / 8.0
 }
 
@@ -220,9 +206,7 @@ mod tests {
     #[test]
     fn a_scan_in_parts_is_a_scan() {
         let mut filter = BlockedFilter::new(512 * 100, 6).unwrap();
-        let keys: Vec<u64> = (1..5000_u64)
-            .map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15))
-            .collect();
+        let keys: Vec<u64> = (1..5000_u64).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
         filter.insert_batch(&keys);
         assert_eq!(filter.estimate().age, filter.items());
         assert!(filter.refresh(usize::MAX));

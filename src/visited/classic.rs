@@ -40,20 +40,12 @@ impl ClassicFilter {
         std::alloc::Layout::array::<u64>(words).map_err(io::Error::other)?;
         // reserved first, so that too much is an error and not an abort
         let mut probe: Vec<u64> = Vec::new();
-        probe
-            .try_reserve_exact(words)
-            .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        probe.try_reserve_exact(words).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         drop(probe);
         let hashes = hashes.clamp(1, CLASSIC_HASHES_MAX);
         // `vec!` of zeros is zeroed by the system, page by page as it is used
         let filter = BloomFilter::from_vec(vec![0; words]).hashes(hashes);
-        Ok(ClassicFilter {
-            filter,
-            items: 0,
-            bits_set: 0.0,
-            counted_items: 0,
-            scan: Scan::default(),
-        })
+        Ok(ClassicFilter { filter, items: 0, bits_set: 0.0, counted_items: 0, scan: Scan::default() })
     }
 
     /// Inserts one key; whether it was certainly not there before.
@@ -138,31 +130,17 @@ impl Filter for ClassicFilter {
     /// `fill^k`: right for this layout.
     fn estimate(&self) -> RateEstimate {
         let rate = self.fill_ratio().powi(self.hashes() as i32);
-        RateEstimate {
-            rate,
-            age: self.items - self.counted_items,
-        }
+        RateEstimate { rate, age: self.items - self.counted_items }
     }
 
     fn refresh(&mut self, lines: usize) -> bool {
         if self.scan.next == 0 {
-            self.scan = Scan {
-                next: 0,
-                bits: 0,
-                began_at: self.items,
-                reckoned_then: self.bits_set,
-            };
+            self.scan = Scan { next: 0, bits: 0, began_at: self.items, reckoned_then: self.bits_set };
         }
         let words = self.filter.as_slice();
-        let end = self
-            .scan
-            .next
-            .saturating_add(lines.saturating_mul(8))
-            .min(words.len());
-        self.scan.bits += words[self.scan.next..end]
-            .iter()
-            .map(|word| u64::from(word.count_ones()))
-            .sum::<u64>();
+        let end = self.scan.next.saturating_add(lines.saturating_mul(8)).min(words.len());
+        self.scan.bits +=
+            words[self.scan.next..end].iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         self.scan.next = end;
         if end < words.len() {
             return false;

@@ -80,17 +80,11 @@ impl MemoryKeys {
     fn spill(&mut self) {
         let mut keys = std::mem::take(&mut self.batch);
         keys.sort_unstable();
-        self.runs.push(Run {
-            tier: 0,
-            keys: keys.into_boxed_slice(),
-        });
+        self.runs.push(Run { tier: 0, keys: keys.into_boxed_slice() });
         while let Some(tier) = self.mergeable() {
             let from = self.runs.len() - FAN_IN;
             let parts: Vec<Box<[UrlKey]>> = self.runs.drain(from..).map(|run| run.keys).collect();
-            self.runs.push(Run {
-                tier: tier + 1,
-                keys: merge(parts),
-            });
+            self.runs.push(Run { tier: tier + 1, keys: merge(parts) });
         }
     }
 
@@ -98,9 +92,7 @@ impl MemoryKeys {
     fn mergeable(&self) -> Option<u32> {
         let last = self.runs.get(self.runs.len().checked_sub(FAN_IN)?..)?;
         let tier = last.first()?.tier;
-        let mergeable = last
-            .iter()
-            .all(|run| run.tier == tier && run.keys.len() < LARGEST_RUN);
+        let mergeable = last.iter().all(|run| run.tier == tier && run.keys.len() < LARGEST_RUN);
         mergeable.then_some(tier)
     }
 }

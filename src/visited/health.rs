@@ -216,22 +216,13 @@ mod tests {
     fn each_crossing_is_told_once() {
         let mut watch = Watch::default();
         assert_eq!(watch.look(Verdict::Good), None);
-        assert_eq!(
-            watch.look(Verdict::Full),
-            Some(Crossing {
-                from: Verdict::Good,
-                to: Verdict::Full
-            })
-        );
+        assert_eq!(watch.look(Verdict::Full), Some(Crossing { from: Verdict::Good, to: Verdict::Full }));
         assert_eq!(watch.look(Verdict::Full), None);
         assert_eq!(watch.look(Verdict::Good), None);
         assert_eq!(watch.look(Verdict::Full), None);
         assert_eq!(
             watch.look(Verdict::Overfull),
-            Some(Crossing {
-                from: Verdict::Full,
-                to: Verdict::Overfull
-            })
+            Some(Crossing { from: Verdict::Full, to: Verdict::Overfull })
         );
     }
 

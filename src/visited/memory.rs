@@ -45,27 +45,15 @@ impl Lines {
             .filter(|bytes| *bytes < isize::MAX as usize / 2)
             .ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
         if bytes == 0 {
-            return Ok(Lines {
-                first: NonNull::dangling(),
-                count: 0,
-                mapping: platform::Mapping::none(),
-            });
+            return Ok(Lines { first: NonNull::dangling(), count: 0, mapping: platform::Mapping::none() });
         }
-        let align = if bytes >= HUGE_FROM {
-            HUGE_PAGE
-        } else {
-            align_of::<Line>()
-        };
+        let align = if bytes >= HUGE_FROM { HUGE_PAGE } else { align_of::<Line>() };
         let mut mapping = platform::Mapping::zeroed(bytes, align)?;
         let first = mapping.aligned_start(align);
         if bytes >= HUGE_FROM {
             mapping.advise_huge_pages();
         }
-        Ok(Lines {
-            first: first.cast(),
-            count,
-            mapping,
-        })
+        Ok(Lines { first: first.cast(), count, mapping })
     }
 
     /// Sets every line to zero.
@@ -120,10 +108,7 @@ mod platform {
 
     impl Mapping {
         pub(super) fn none() -> Self {
-            Mapping {
-                start: NonNull::dangling(),
-                length: 0,
-            }
+            Mapping { start: NonNull::dangling(), length: 0 }
         }
 
         /// At least `bytes` from the first multiple of `align` on; what lies before it is
@@ -205,10 +190,7 @@ mod platform {
 
     impl Mapping {
         pub(super) fn none() -> Self {
-            Mapping {
-                start: NonNull::dangling(),
-                layout: None,
-            }
+            Mapping { start: NonNull::dangling(), layout: None }
         }
 
         pub(super) fn zeroed(bytes: usize, align: usize) -> io::Result<Self> {
@@ -216,10 +198,7 @@ mod platform {
             // SAFETY: the layout has a size above zero (an empty array never comes here).
             let start = unsafe { std::alloc::alloc_zeroed(layout) };
             let start = NonNull::new(start).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
-            Ok(Mapping {
-                start,
-                layout: Some(layout),
-            })
+            Ok(Mapping { start, layout: Some(layout) })
         }
 
         pub(super) fn aligned_start(&self, _align: usize) -> NonNull<u8> {

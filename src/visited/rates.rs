@@ -35,14 +35,9 @@ pub fn split_rate(hashes: u32, load: f64) -> f64 {
     }
     let hashes = hashes.clamp(1, BLOCKED_HASHES_MAX);
     let asked = u8::MAX >> (8 - hashes);
-    let sum: f64 = (0..=asked)
-        .map(|words| sign(words) * (-load * (1.0 - left_unset(words, asked))).exp())
-        .sum();
-    if sum < SUM_HOLDS_TO {
-        mixture_rate(hashes, load)
-    } else {
-        sum
-    }
+    let sum: f64 =
+        (0..=asked).map(|words| sign(words) * (-load * (1.0 - left_unset(words, asked))).exp()).sum();
+    if sum < SUM_HOLDS_TO { mixture_rate(hashes, load) } else { sum }
 }
 
 /// The mean over the starts of `(63/64)^(words in the run)`: how likely a key leaves them as they are.
@@ -52,11 +47,7 @@ fn left_unset(words: u8, run: u8) -> f64 {
 }
 
 fn sign(words: u8) -> f64 {
-    if words.count_ones().is_multiple_of(2) {
-        1.0
-    } else {
-        -1.0
-    }
+    if words.count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
 /// The same as if the words of a block filled independently:
@@ -119,28 +110,19 @@ pub fn blocked_rate(hashes: u32, bits_per_key: f64) -> f64 {
 
 /// The number of hashes with the lowest expected rate of a blocked filter, and that rate.
 pub fn best_blocked(bits_per_key: f64) -> (u32, f64) {
-    best(1..=BLOCKED_HASHES_MAX, |hashes| {
-        blocked_rate(hashes, bits_per_key)
-    })
+    best(1..=BLOCKED_HASHES_MAX, |hashes| blocked_rate(hashes, bits_per_key))
 }
 
 /// The number of hashes with the lowest expected rate of a classic filter, and that rate.
 pub fn best_classic(bits_per_key: f64) -> (u32, f64) {
-    best(1..=CLASSIC_HASHES_MAX, |hashes| {
-        classic_rate(hashes, bits_per_key)
-    })
+    best(1..=CLASSIC_HASHES_MAX, |hashes| classic_rate(hashes, bits_per_key))
 }
 
 /// The lowest rate; among equals the fewest hashes.
 fn best(hashes: std::ops::RangeInclusive<u32>, rate: impl Fn(u32) -> f64) -> (u32, f64) {
     hashes
         .map(|hashes| (hashes, rate(hashes)))
-        .fold(
-            (1, f64::INFINITY),
-            |best, next| {
-                if next.1 < best.1 { next } else { best }
-            },
-        )
+        .fold((1, f64::INFINITY), |best, next| if next.1 < best.1 { next } else { best })
 }
 
 /// The fewest bits per key (to within a thousandth) whose best rate is at most `rate`;
@@ -189,26 +171,15 @@ mod tests {
                 "{bits} bits: {:?}",
                 (4..9).map(|k| blocked_rate(k, bits)).collect::<Vec<_>>()
             );
-            assert!(
-                (rate * 100.0 / percent - 1.0).abs() < 0.012,
-                "{bits} bits: {rate}"
-            );
+            assert!((rate * 100.0 / percent - 1.0).abs() < 0.012, "{bits} bits: {rate}");
         }
         for (bits, hashes) in (1..=7).zip([1, 1, 2, 3, 3, 4, 5]) {
             assert_eq!(best_blocked(f64::from(bits)).0, hashes, "{bits} bits");
         }
-        for (bits, percent) in [
-            (8.0, 2.16),
-            (9.0, 1.33),
-            (10.0, 0.82),
-            (11.0, 0.51),
-            (12.0, 0.31),
-            (14.0, 0.12),
-        ] {
-            assert!(
-                (best_classic(bits).1 * 100.0 / percent - 1.0).abs() < 0.03,
-                "{bits} bits"
-            );
+        for (bits, percent) in
+            [(8.0, 2.16), (9.0, 1.33), (10.0, 0.82), (11.0, 0.51), (12.0, 0.31), (14.0, 0.12)]
+        {
+            assert!((best_classic(bits).1 * 100.0 / percent - 1.0).abs() < 0.03, "{bits} bits");
         }
     }
 

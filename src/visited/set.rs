@@ -105,11 +105,7 @@ impl Visited {
             dedup: settings.dedup,
             sizing: settings.sizing,
             filter,
-            table: KeyTable::new(if settings.dedup == Dedup::Bloom {
-                0
-            } else {
-                settings.table_bytes
-            })?,
+            table: KeyTable::new(if settings.dedup == Dedup::Bloom { 0 } else { settings.table_bytes })?,
             exact,
             counters: Counters::default(),
             missed: Missed::default(),
@@ -154,11 +150,8 @@ impl Visited {
         // no doubt arises while the table is complete; whoever settles anyway gets the truth
         self.give_up_completeness()?;
         self.exact.find_unseen(keys, &mut unseen)?;
-        let rescued: Vec<UrlKey> = keys
-            .iter()
-            .zip(&unseen)
-            .filter_map(|(key, new)| new.then_some(*key))
-            .collect();
+        let rescued: Vec<UrlKey> =
+            keys.iter().zip(&unseen).filter_map(|(key, new)| new.then_some(*key)).collect();
         for key in &rescued {
             self.table.push(*key);
         }
@@ -204,13 +197,7 @@ impl Visited {
     /// How the filter is doing; `None` where there is none (`exact` mode). Constant time.
     pub fn health(&self) -> Option<Health> {
         let filter = self.filter.as_deref()?;
-        Some(Health::read(
-            filter,
-            &self.sizing,
-            self.dedup,
-            self.counters.unique(),
-            self.missed.sum(),
-        ))
+        Some(Health::read(filter, &self.sizing, self.dedup, self.counters.unique(), self.missed.sum()))
     }
 
     /// Whether the verdict has got worse since this was last asked; each step is told once.
@@ -222,9 +209,7 @@ impl Visited {
     /// Looks at up to `lines` cache lines of the filter for a more exact estimate of its rate
     /// (some 30 ns each). For idle time; `true` where that completed a pass.
     pub fn refresh(&mut self, lines: usize) -> bool {
-        self.filter
-            .as_deref_mut()
-            .is_none_or(|filter| filter.refresh(lines))
+        self.filter.as_deref_mut().is_none_or(|filter| filter.refresh(lines))
     }
 
     /// What was asked and answered so far.
@@ -254,22 +239,11 @@ impl Visited {
         };
         filter.test_and_set_batch(keys, &mut self.flags);
         let before = answers.len();
-        answers.extend(
-            self.flags
-                .iter()
-                .map(|new| if *new { Answer::New } else { Answer::Repeat }),
-        );
-        let accepted = answers[before..]
-            .iter()
-            .filter(|answer| **answer == Answer::New)
-            .count();
+        answers.extend(self.flags.iter().map(|new| if *new { Answer::New } else { Answer::Repeat }));
+        let accepted = answers[before..].iter().filter(|answer| **answer == Answer::New).count();
         self.missed.count(accepted as u64, filter.as_ref());
         if self.exact.is_durable() {
-            self.accepted.extend(
-                keys.iter()
-                    .zip(&self.flags)
-                    .filter_map(|(key, new)| new.then_some(*key)),
-            );
+            self.accepted.extend(keys.iter().zip(&self.flags).filter_map(|(key, new)| new.then_some(*key)));
         }
     }
 
@@ -315,11 +289,7 @@ impl Visited {
             self.accepted.push(key);
             return Ok(Answer::New);
         }
-        Ok(if self.table.touch(key) {
-            Answer::Repeat
-        } else {
-            Answer::Doubt
-        })
+        Ok(if self.table.touch(key) { Answer::Repeat } else { Answer::Doubt })
     }
 
     /// Whether the table alone holds the accepted keys: as long as it is complete, an exact stage

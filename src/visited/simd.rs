@@ -50,19 +50,13 @@ pub enum InstructionSet {
 impl InstructionSet {
     /// The widest one of this processor.
     pub fn detect() -> Self {
-        Self::available()
-            .last()
-            .copied()
-            .unwrap_or(InstructionSet::Portable)
+        Self::available().last().copied().unwrap_or(InstructionSet::Portable)
     }
 
     /// All that this processor has, narrowest first.
     pub fn available() -> &'static [InstructionSet] {
-        const ALL: [InstructionSet; 3] = [
-            InstructionSet::Portable,
-            InstructionSet::Avx2,
-            InstructionSet::Avx512,
-        ];
+        const ALL: [InstructionSet; 3] =
+            [InstructionSet::Portable, InstructionSet::Avx2, InstructionSet::Avx512];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi2")
@@ -206,13 +200,7 @@ pub(super) fn test_and_set(
     #[cfg(not(target_arch = "x86_64"))]
     {
         let _ = set;
-        in_order(
-            blocks,
-            keys,
-            answer,
-            |block, key| set_one(block, hashes, key),
-            sum_of_bytes,
-        )
+        in_order(blocks, keys, answer, |block, key| set_one(block, hashes, key), sum_of_bytes)
     }
 }
 

@@ -79,12 +79,7 @@ impl Sizing {
         if wanted > MOST_BITS as f64 {
             return Err(SizingError::TooLarge { urls, bits_per_url });
         }
-        Ok(Self::new(
-            kind,
-            urls,
-            (wanted as u64).div_ceil(unit(kind)) * unit(kind),
-            bits_per_url,
-        ))
+        Ok(Self::new(kind, urls, (wanted as u64).div_ceil(unit(kind)) * unit(kind), bits_per_url))
     }
 
     /// A filter for `urls` URLs whose rate at that load is at most `rate`.
@@ -111,13 +106,7 @@ impl Sizing {
     fn new(kind: FilterKind, urls: u64, bits: u64, bits_per_url: f64) -> Self {
         // by the bits asked for, not those rounded up to: a tiny filter gets the hashes of its load
         let hashes = best(kind, bits_per_url).0;
-        let mut sizing = Sizing {
-            kind,
-            urls,
-            bits,
-            hashes,
-            rate: 0.0,
-        };
+        let mut sizing = Sizing { kind, urls, bits, hashes, rate: 0.0 };
         sizing.rate = sizing.rate_at(urls);
         sizing
     }
@@ -219,10 +208,7 @@ mod tests {
                 assert_eq!((there.bits, there.hashes), (back.bits, back.hashes));
                 assert!(back.urls.abs_diff(there.urls) <= 512);
                 let by_rate = Sizing::from_rate(kind, 1_000_000, there.rate * 1.000_1).unwrap();
-                assert!(
-                    (by_rate.bits_per_url() / bits_per_url - 1.0).abs() < 0.002,
-                    "{by_rate:?} {there:?}"
-                );
+                assert!((by_rate.bits_per_url() / bits_per_url - 1.0).abs() < 0.002, "{by_rate:?} {there:?}");
             }
         }
     }
@@ -240,12 +226,7 @@ mod tests {
 
     #[test]
     fn beyond_sixteen_bits_the_classic_filter_is_suggested() {
-        let at = |kind, bits| {
-            Sizing::from_bits_per_url(kind, 100_000, bits)
-                .unwrap()
-                .note()
-                .is_some()
-        };
+        let at = |kind, bits| Sizing::from_bits_per_url(kind, 100_000, bits).unwrap().note().is_some();
         assert!(
             !at(FilterKind::Blocked, 16.0) && at(FilterKind::Blocked, 16.5) && !at(FilterKind::Classic, 24.0)
         );
@@ -255,16 +236,10 @@ mod tests {
     fn nonsense_is_refused_with_a_remedy() {
         for kind in KINDS {
             for bits in [0.0, -1.0, f64::NAN, f64::INFINITY, 65.0] {
-                assert!(matches!(
-                    Sizing::from_bits_per_url(kind, 10, bits),
-                    Err(SizingError::BitsPerUrl(_))
-                ));
+                assert!(matches!(Sizing::from_bits_per_url(kind, 10, bits), Err(SizingError::BitsPerUrl(_))));
             }
             for rate in [0.0, 1.0, -0.1, f64::NAN] {
-                assert!(matches!(
-                    Sizing::from_rate(kind, 10, rate),
-                    Err(SizingError::Rate(_))
-                ));
+                assert!(matches!(Sizing::from_rate(kind, 10, rate), Err(SizingError::Rate(_))));
             }
             assert_eq!(Sizing::from_bits_per_url(kind, 0, 10.0), Err(SizingError::NoUrls));
             assert!(matches!(

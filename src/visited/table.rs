@@ -53,13 +53,7 @@ impl KeyTable {
     pub fn new(bytes: u64) -> io::Result<Self> {
         let most_buckets = usize::try_from(bytes / LINE_BYTES).unwrap_or(usize::MAX).max(1);
         let buckets = Lines::zeroed(FIRST_BUCKETS.min(most_buckets))?;
-        Ok(KeyTable {
-            buckets,
-            holds_zero: false,
-            keys: 0,
-            most_buckets,
-            complete: true,
-        })
+        Ok(KeyTable { buckets, holds_zero: false, keys: 0, most_buckets, complete: true })
     }
 
     /// Whether it holds every key that was ever inserted.
@@ -126,11 +120,7 @@ impl KeyTable {
         if key == EMPTY {
             let present = std::mem::replace(&mut self.holds_zero, true);
             self.keys += usize::from(!present);
-            return if present {
-                Inserted::Present
-            } else {
-                Inserted::Added
-            };
+            return if present { Inserted::Present } else { Inserted::Added };
         }
         match self.find(key) {
             Found::At => return Inserted::Present,
@@ -179,12 +169,7 @@ impl KeyTable {
         let mut group = Vec::with_capacity(1024);
         for buckets in self.buckets.chunks(128) {
             group.clear();
-            group.extend(
-                buckets
-                    .iter()
-                    .flat_map(|bucket| bucket.0)
-                    .filter(|slot| *slot != EMPTY),
-            );
+            group.extend(buckets.iter().flat_map(|bucket| bucket.0).filter(|slot| *slot != EMPTY));
             visit(&group)?;
         }
         Ok(())
@@ -205,11 +190,7 @@ impl KeyTable {
             if bucket.contains(&EMPTY) {
                 return Found::Room(index);
             }
-            index = if index + 1 == self.buckets.len() {
-                0
-            } else {
-                index + 1
-            };
+            index = if index + 1 == self.buckets.len() { 0 } else { index + 1 };
         }
         Found::Full
     }
@@ -333,9 +314,7 @@ mod tests {
         let mut table = KeyTable::new(1 << 16).unwrap();
         let mut key = 1_u64;
         while table.insert(key) == Inserted::Added {
-            key = key
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            key = key.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         }
         assert_eq!(table.bytes(), 1 << 16);
         assert!((1 << 16) < table.len() * 10);

@@ -188,20 +188,9 @@ impl Model {
 /// A set for 500 URLs.
 fn small_set(dedup: Dedup, bits_per_url: f64, table_bytes: u64, durable: bool) -> Visited {
     let sizing = Sizing::from_bits_per_url(FilterKind::Blocked, 500, bits_per_url).unwrap();
-    let exact: Box<dyn ExactKeys> = if durable {
-        Box::new(Durable(MemoryKeys::new()))
-    } else {
-        Box::new(MemoryKeys::new())
-    };
-    Visited::new(
-        &VisitedSettings {
-            dedup,
-            sizing,
-            table_bytes,
-        },
-        exact,
-    )
-    .unwrap()
+    let exact: Box<dyn ExactKeys> =
+        if durable { Box::new(Durable(MemoryKeys::new())) } else { Box::new(MemoryKeys::new()) };
+    Visited::new(&VisitedSettings { dedup, sizing, table_bytes }, exact).unwrap()
 }
 
 /// An exact stage that must get every key, as the one on disk will.
@@ -245,20 +234,14 @@ fn fill_and_rate_are_what_they_must_be() {
             let before = filter.estimate().rate;
             assert!(filter.refresh(usize::MAX));
             let fill = filter.fill_ratio();
-            assert!(
-                (reckoned / fill - 1.0).abs() < 0.005,
-                "{kind:?}: {reckoned} {fill}"
-            );
+            assert!((reckoned / fill - 1.0).abs() < 0.005, "{kind:?}: {reckoned} {fill}");
             assert!((fill / rates::expected_fill(sizing.hashes, 8.0 / load as f64) - 1.0).abs() < 0.005);
             // half a million questions: 2 per cent is three deviations or more at these rates
             let asked = keys(1 << 40, 500_000);
             let measured =
                 asked.iter().filter(|key| filter.contains(**key)).count() as f64 / asked.len() as f64;
             for rate in [before, filter.estimate().rate, sizing.rate_at(load * URLS)] {
-                assert!(
-                    (rate / measured - 1.0).abs() < 0.04,
-                    "{kind:?} at load {load}: {rate} {measured}"
-                );
+                assert!((rate / measured - 1.0).abs() < 0.04, "{kind:?} at load {load}: {rate} {measured}");
             }
         }
     }
@@ -267,11 +250,7 @@ fn fill_and_rate_are_what_they_must_be() {
 #[test]
 fn pages_missed_are_as_many_as_expected() {
     let sizing = Sizing::from_bits_per_url(FilterKind::Blocked, 50_000, 6.0).unwrap();
-    let settings = VisitedSettings {
-        dedup: Dedup::Bloom,
-        sizing,
-        table_bytes: 0,
-    };
+    let settings = VisitedSettings { dedup: Dedup::Bloom, sizing, table_bytes: 0 };
     let mut visited = Visited::new(&settings, Box::new(MemoryKeys::new())).unwrap();
     let mut answers = Vec::new();
     for batch in keys(0, 100_000).chunks(40) {
@@ -280,10 +259,7 @@ fn pages_missed_are_as_many_as_expected() {
     let missed = visited.counters().repeats as f64;
     let health = visited.health().unwrap();
     assert!(missed > 5000.0, "{missed}");
-    assert!(
-        (health.expected_pages_missed / missed - 1.0).abs() < 0.05,
-        "{missed} {health:?}"
-    );
+    assert!((health.expected_pages_missed / missed - 1.0).abs() < 0.05, "{missed} {health:?}");
     assert_eq!(health.items + visited.counters().repeats, 100_000);
     assert_eq!(health.verdict, Verdict::Overfull);
     assert!(health.sentence().starts_with("overfull: many pages are missed; "));
@@ -300,16 +276,10 @@ fn a_small_crawl_is_certain_and_holds_its_keys_once() {
     visited.ask(&all, &mut answers).unwrap();
     assert!(answers.iter().all(|answer| *answer == Answer::Repeat));
     assert!(visited.is_certain());
-    assert!(
-        visited.counters().confirmed > 1000,
-        "the filter is hopelessly overfull"
-    );
+    assert!(visited.counters().confirmed > 1000, "the filter is hopelessly overfull");
     // filter 64 bytes, table 5000 keys in 128 KiB: no second copy
     assert!(visited.memory_bytes() < 140_000, "{}", visited.memory_bytes());
-    assert_eq!(
-        visited.health().unwrap().expected_pages_missed.to_bits(),
-        0.0_f64.to_bits()
-    );
+    assert_eq!(visited.health().unwrap().expected_pages_missed.to_bits(), 0.0_f64.to_bits());
 }
 
 #[test]
