@@ -58,7 +58,10 @@ impl InstructionSet {
         const ALL: [InstructionSet; 3] =
             [InstructionSet::Portable, InstructionSet::Avx2, InstructionSet::Avx512];
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
+        {
             let wide = is_x86_feature_detected!("avx512f");
             return if wide { &ALL } else { &ALL[..2] };
         }
@@ -86,20 +89,19 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Adds one group's answers: for each key a byte that is zero where it set no bit.
-    /// `bits_in` turns eight of them into eight numbers of bits.
+    /// `bits_in` says how many bits eight of them stand for.
     #[inline(always)]
     fn add(&mut self, answers: &[u8; GROUP], bits_in: impl Fn(u64) -> u64) {
         const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
         const ONES: u64 = 0x0101_0101_0101_0101;
-        // no byte of the sums can overflow: eight times eight is 64
-        let (mut keys, mut bits) = (0, 0);
+        // a byte of the sum is at most eight, one for each eight answers
+        let mut keys = 0;
         for eight in answers.chunks_exact(8) {
             let eight = u64::from_le_bytes(std::array::from_fn(|index| eight[index]));
             keys += ((((eight & LOW) + LOW) | eight) >> 7) & ONES;
-            bits += bits_in(eight);
+            self.new_bits += bits_in(eight);
         }
         self.new_keys += sum_of_bytes(keys);
-        self.new_bits += sum_of_bytes(bits);
     }
 }
 
@@ -198,7 +200,7 @@ pub(super) fn test_and_set(
     #[cfg(not(target_arch = "x86_64"))]
     {
         let _ = set;
-        in_order(blocks, keys, answer, |block, key| set_one(block, hashes, key), |counts| counts)
+        in_order(blocks, keys, answer, |block, key| set_one(block, hashes, key), sum_of_bytes)
     }
 }
 

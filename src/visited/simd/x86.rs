@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{MULTIPLIERS, Tally, UrlKey, in_order, place_in, start_of};
+use super::{MULTIPLIERS, Tally, UrlKey, in_order, place_in, start_of, sum_of_bytes};
 use crate::visited::memory::Line;
 
 /// The multipliers as eight 64-bit lanes.
@@ -44,14 +44,6 @@ const fn bits() -> [u64; 64] {
     table
 }
 
-/// For each of eight masks, how many bits it has.
-#[inline(always)]
-fn bits_in_masks(masks: u64) -> u64 {
-    let pairs = masks - ((masks >> 1) & 0x5555_5555_5555_5555);
-    let fours = (pairs & 0x3333_3333_3333_3333) + ((pairs >> 2) & 0x3333_3333_3333_3333);
-    (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F
-}
-
 #[target_feature(enable = "sse2")]
 pub(super) fn test_and_set_sse2(
     blocks: &mut [Line],
@@ -61,7 +53,7 @@ pub(super) fn test_and_set_sse2(
 ) -> Tally {
     let runs = runs(hashes, u64::MAX);
     let probe = |block: &mut Line, key| probe_sse2(block, &runs[start_of(key)], key);
-    in_order(blocks, keys, answer, probe, |counts| counts)
+    in_order(blocks, keys, answer, probe, sum_of_bytes)
 }
 
 /// How many bits were set.
@@ -87,7 +79,7 @@ fn probe_sse2(block: &mut Line, run: &Line, key: UrlKey) -> u8 {
     _mm_cvtsi128_si64(_mm_add_epi64(fresh, _mm_unpackhi_epi64(fresh, fresh))) as u8
 }
 
-#[target_feature(enable = "avx512f,avx2,bmi2")]
+#[target_feature(enable = "avx512f,avx2,bmi2,popcnt")]
 pub(super) fn test_and_set_avx512(
     blocks: &mut [Line],
     hashes: u32,
@@ -112,10 +104,10 @@ pub(super) fn test_and_set_avx512(
         unsafe { _mm512_store_si512(place, _mm512_or_si512(held, bits)) };
         _mm512_mask_testn_epi64_mask(run, held, bits)
     };
-    in_order(blocks, keys, answer, probe, bits_in_masks)
+    in_order(blocks, keys, answer, probe, |masks| u64::from(masks.count_ones()))
 }
 
-#[target_feature(enable = "avx2,bmi2")]
+#[target_feature(enable = "avx2,bmi2,popcnt")]
 pub(super) fn test_and_set_avx2(
     blocks: &mut [Line],
     hashes: u32,
@@ -138,7 +130,7 @@ pub(super) fn test_and_set_avx2(
         }
         fresh_avx2(held[0], low) | fresh_avx2(held[1], high) << 4
     };
-    in_order(blocks, keys, answer, probe, bits_in_masks)
+    in_order(blocks, keys, answer, probe, |masks| u64::from(masks.count_ones()))
 }
 
 #[inline]
