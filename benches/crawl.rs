@@ -8,6 +8,7 @@ use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let pages = number("--pages", 100_000);
@@ -60,11 +61,32 @@ fn peer(site: &Site, folder: &Path) -> Result<f64, Box<dyn Error>> {
     Ok(time * 1e3 / site.requests()? as f64)
 }
 
-/// Seconds of processor time that a command takes.
+/// Seconds of processor time that a command takes. One that has stopped doing anything (wget2
+/// sometimes does not end by itself) is ended.
 fn processor_time(command: &mut Command) -> Result<f64, Box<dyn Error>> {
     let before = children()?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let (mut last, mut idle) = (String::new(), 0);
+    while process.try_wait()?.is_none() {
+        std::thread::sleep(Duration::from_millis(50));
+        let now = ticks(process.id()).unwrap_or_default();
+        idle = if now == last { idle + 1 } else { 0 };
+        last = now;
+        if idle > IDLE {
+            process.kill()?;
+        }
+    }
     Ok(children()? - before)
+}
+
+/// Looks at a process, 50 ms apart, without it doing anything, after which it is ended.
+const IDLE: u32 = 100;
+
+/// User and system time of a process: fields 14 and 15 of its `stat`.
+fn ticks(process: u32) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+    Some(format!("{} {}", fields.get(11)?, fields.get(12)?))
 }
 
 /// Seconds of processor time of all children that have ended: fields 16 and 17 of `/proc/self/stat`.

@@ -94,14 +94,42 @@ pub fn filter_verdict(filter: &FilterState) -> String {
     }
 }
 
+/// What happened, where it did.
+fn note_rows(table: &mut Table, totals: &Snapshot) {
+    let notes = &totals.notes;
+    for (count, what) in [
+        (notes.truncated, "bodies not read to their end"),
+        (notes.mislabelled_encodings, "bodies not coded as their header said"),
+        (notes.depth_shadowed, "pages met nearer to a seed after they were fetched at the depth limit"),
+        (notes.scope_moves, "seeds that redirected out of the scope, which moved along"),
+        (notes.crawl_delays_clamped, "Crawl-delays longer than --max-crawl-delay"),
+        (notes.cookies_dropped, "cookies not kept"),
+    ] {
+        if count > 0 {
+            table.row("note", format!("{} {what}", human::grouped(count)));
+        }
+    }
+}
+
 /// The table at the end of a crawl, ending in a line break.
 pub fn summary_table(summary: &Summary) -> String {
     let mut table = Table::default();
     table.row("end", summary.end_reason.describe());
     page_rows(&mut table, &summary.totals);
     url_rows(&mut table, &summary.totals);
-    filter_rows(&mut table, &summary.totals);
     let totals = &summary.totals;
+    let requests = &totals.requests;
+    table.row(
+        "requests",
+        format!(
+            "{} for pages ({} of them repeated), {} for robots.txt",
+            human::grouped(requests.pages),
+            human::grouped(requests.retries),
+            human::grouped(requests.robots)
+        ),
+    );
+    note_rows(&mut table, totals);
+    filter_rows(&mut table, totals);
     let memory = &totals.memory;
     let peak = memory.peak_rss_bytes.map_or_else(|| "unknown".to_owned(), human::bytes);
     table.row("memory", format!("peak {peak} of {}", human::bytes(memory.budget_bytes)));

@@ -209,7 +209,7 @@ impl Core {
         let mut referrer: Option<Arc<str>> = None;
         for (link, answer) in wanted.iter().zip(&answers) {
             if *answer == Answer::Repeat {
-                self.counters.repeats += 1;
+                self.repeat(link.key, found.depth + depth_step(link.via));
                 continue;
             }
             let referrer = match (&referrer, found.url) {

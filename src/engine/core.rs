@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::job::{Buffers, Job, PageJob};
 use super::observer::Event;
+use super::shadow::DepthShadow;
 use crate::frontier::{
     Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule,
 };
@@ -107,6 +108,7 @@ pub(crate) struct Core {
     pub(super) keys: Vec<UrlKey>,
     pub(super) answers: Vec<Answer>,
     pub(super) buffers: Vec<Buffers>,
+    pub(super) shadow: DepthShadow,
 }
 
 impl Core {
@@ -118,6 +120,7 @@ impl Core {
         scope: Arc<RwLock<Scope>>,
         sinks: Vec<Box<dyn Sink>>,
     ) -> Self {
+        let shadow = DepthShadow::new(settings.caps.depth);
         Self {
             settings,
             frontier,
@@ -136,6 +139,7 @@ impl Core {
             keys: Vec::new(),
             answers: Vec::new(),
             buffers: Vec::new(),
+            shadow,
         }
     }
 
@@ -426,11 +430,18 @@ impl Core {
     /// Queues a candidate that is new.
     pub(super) fn accept(&mut self, candidate: Candidate) -> Result<(), CoreError> {
         let id = self.schedule.origin_of(candidate.origin());
+        self.shadow.accepted(candidate.key, candidate.depth);
         self.frontier.push(id, candidate)?;
         self.schedule.origin_mut(id).unclaimed += 1;
         self.schedule.refresh(id);
         self.counters.unique += 1;
         Ok(())
+    }
+
+    /// Counts a candidate that is known.
+    pub(super) fn repeat(&mut self, key: UrlKey, depth: u32) {
+        self.counters.repeats += 1;
+        self.counters.depth_shadowed += u64::from(self.shadow.met_again(key, depth));
     }
 
     /// Decides every doubt exactly.
@@ -444,7 +455,7 @@ impl Core {
                 self.counters.rescued += 1;
                 self.accept(candidate)?;
             } else {
-                self.counters.repeats += 1;
+                self.repeat(candidate.key, candidate.depth);
             }
         }
         Ok(())

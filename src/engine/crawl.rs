@@ -355,7 +355,7 @@ impl Crawl {
     }
 
     fn reporter(&self, started: Instant) -> Reporter {
-        Reporter::new(self.shared.config.clone(), self.plan, started)
+        Reporter::new(self.shared.config.clone(), self.plan, self.shared.fetcher.clone(), started)
     }
 
     fn drive(&mut self, observer: &mut dyn Observer, started: Instant) -> Result<EndReason, CoreError> {

@@ -14,6 +14,7 @@ mod observer;
 pub mod probe;
 mod reporter;
 mod robots;
+mod shadow;
 mod shutdown;
 mod timestamp;
 mod worker;

@@ -7,21 +7,23 @@ use super::core::{Core, CoreError};
 use super::observer::{Event, Observer};
 use crate::budget::{Plan, peak_resident_bytes, resident_bytes};
 use crate::config::Config;
+use crate::fetch::Fetcher;
 use crate::frontier::Moment;
 use crate::sink::CrawlDirectory;
-use crate::stats::{Bytes, EndReason, FilterState, Memory, Pages, Snapshot, Summary, Urls};
+use crate::stats::{Bytes, EndReason, FilterState, Memory, Notes, Pages, Requests, Snapshot, Summary, Urls};
 
 /// Tells observer and crawl directory how a crawl is going.
 pub(crate) struct Reporter {
     config: Arc<Config>,
     plan: Plan,
+    fetcher: Fetcher,
     started: Instant,
     next_line: Moment,
 }
 
 impl Reporter {
-    pub(crate) fn new(config: Arc<Config>, plan: Plan, started: Instant) -> Self {
-        Self { config, plan, started, next_line: Moment::START }
+    pub(crate) fn new(config: Arc<Config>, plan: Plan, fetcher: Fetcher, started: Instant) -> Self {
+        Self { config, plan, fetcher, started, next_line: Moment::START }
     }
 
     /// To be called several times a second.
@@ -70,6 +72,19 @@ impl Reporter {
                 in_flight: core.pages_in_flight(),
                 skipped_before_queue: counters.skipped_before_queue.iter().collect(),
                 skipped_after_queue: counters.skipped_after_queue.iter().collect(),
+            },
+            requests: Requests {
+                pages: counters.page_requests,
+                retries: counters.retries,
+                robots: counters.robots_requests,
+            },
+            notes: Notes {
+                truncated: counters.truncated,
+                mislabelled_encodings: counters.mislabelled_encodings,
+                depth_shadowed: counters.depth_shadowed,
+                scope_moves: counters.scope_moves,
+                crawl_delays_clamped: counters.crawl_delays_clamped,
+                cookies_dropped: self.fetcher.cookies_dropped(),
             },
             filter,
             memory: Memory {

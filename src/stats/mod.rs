@@ -4,4 +4,6 @@ mod counters;
 mod snapshot;
 
 pub use counters::{Counters, SkipCounts};
-pub use snapshot::{Bytes, EndReason, FilterHealth, FilterState, Memory, Pages, Snapshot, Summary, Urls};
+pub use snapshot::{
+    Bytes, EndReason, FilterHealth, FilterState, Memory, Notes, Pages, Requests, Snapshot, Summary, Urls,
+};

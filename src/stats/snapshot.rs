@@ -190,6 +190,35 @@ pub struct Bytes {
     pub decoded: u64,
 }
 
+/// Requests that were made; a page may take several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Requests {
+    /// For pages.
+    pub pages: u64,
+    /// Of these, repetitions after a failure.
+    pub retries: u64,
+    /// For robots.txt, redirects of theirs not counted.
+    pub robots: u64,
+}
+
+/// What happened that a careful reader of the results wants to know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Notes {
+    /// Records whose body was not read to its end.
+    pub truncated: u64,
+    /// Bodies that were not coded as their header said, and were read as they came.
+    pub mislabelled_encodings: u64,
+    /// Pages fetched at the depth limit and met nearer to a seed later: what they link to was
+    /// left out though it lies within the limit.
+    pub depth_shadowed: u64,
+    /// Seeds whose redirect moved the scope.
+    pub scope_moves: u64,
+    /// `Crawl-delay` values longer than `--max-crawl-delay`.
+    pub crawl_delays_clamped: u64,
+    /// Cookies that were not kept for want of room or because they were not allowed.
+    pub cookies_dropped: u64,
+}
+
 /// A crawl at one moment: one line of `stats.jsonl`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Snapshot {
@@ -197,6 +226,10 @@ pub struct Snapshot {
     pub pages: Pages,
     /// URLs met.
     pub urls: Urls,
+    /// Requests made.
+    pub requests: Requests,
+    /// What else there is to know.
+    pub notes: Notes,
     /// The filter; `null` with `--dedup exact`, which has none.
     pub filter: Option<FilterState>,
     /// Memory.
@@ -254,6 +287,11 @@ mod tests {
                 "discovered": 0, "unique": 0, "repeats": 0, "doubts_pending": 0, "doubts_settled": 0,
                 "rescued": 0, "queued": 0, "in_flight": 0,
                 "skipped_before_queue": {"out_of_scope": 2}, "skipped_after_queue": {},
+            },
+            "requests": {"pages": 0, "retries": 0, "robots": 0},
+            "notes": {
+                "truncated": 0, "mislabelled_encodings": 0, "depth_shadowed": 0, "scope_moves": 0,
+                "crawl_delays_clamped": 0, "cookies_dropped": 0,
             },
             "filter": {
                 "kind": "blocked", "bits": 512, "bits_per_url": 10.0, "hashes": 6, "items": 4,
