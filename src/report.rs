@@ -8,7 +8,7 @@ pub mod human;
 use std::fmt::Write;
 
 use crate::config::Dedup;
-use crate::stats::{FilterHealth, FilterState, Snapshot, Summary};
+use crate::stats::{FilterState, Snapshot, Summary};
 
 /// How fast a crawl went between two snapshots.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -74,24 +74,15 @@ pub fn memory_use(snapshot: &Snapshot) -> String {
 
 /// What the state of a filter means now, and what to do about it.
 pub fn filter_verdict(filter: &FilterState) -> String {
-    let loses = filter.dedup == Dedup::Bloom;
-    let missed = human::count(filter.expected_pages_missed.max(0.0).round() as u64);
-    match (filter.health, loses) {
-        (FilterHealth::Good, false) => "good: no page is lost".to_owned(),
-        (FilterHealth::Good, true) => format!("good: about {missed} pages missed"),
-        (FilterHealth::Full, false) => {
-            "full: no page is lost, but more URLs are settled on disk; give more --memory or set --expected-urls".to_owned()
-        }
-        (FilterHealth::Full, true) => {
-            format!("full: about {missed} pages missed; give more --memory or use --dedup two-stage")
-        }
-        (FilterHealth::Overfull, false) => {
-            "overfull: no page is lost, but almost every URL is settled on disk; give more --memory".to_owned()
-        }
-        (FilterHealth::Overfull, true) => {
-            format!("overfull: about {missed} pages missed, and ever more; start over with more --memory or --dedup two-stage")
-        }
+    let mut text = format!("{}: {}", filter.health.name(), filter.health.meaning(filter.dedup));
+    if filter.dedup == Dedup::Bloom {
+        let missed = human::count(filter.expected_pages_missed.max(0.0).round() as u64);
+        append(&mut text, format_args!(", about {missed} so far"));
     }
+    if let Some(remedy) = filter.health.remedy(filter.dedup) {
+        append(&mut text, format_args!("; {remedy}"));
+    }
+    text
 }
 
 /// What happened, where it did.
@@ -223,6 +214,7 @@ mod tests {
     use crate::config::FilterKind;
     use crate::model::{ErrorKind, SkipReason};
     use crate::stats::EndReason;
+    use crate::visited::Verdict;
     use std::time::Duration;
 
     fn snapshot() -> Snapshot {
@@ -251,7 +243,7 @@ mod tests {
             fill_ratio: 0.01,
             estimated_fpr: 0.000_012,
             expected_pages_missed: 3.4,
-            health: FilterHealth::Good,
+            health: Verdict::Good,
         });
         snapshot
     }
@@ -287,12 +279,12 @@ mod tests {
     #[test]
     fn only_the_filter_alone_loses_pages() {
         let mut filter = snapshot().filter.expect("has one");
-        for health in [FilterHealth::Good, FilterHealth::Full, FilterHealth::Overfull] {
+        for health in [Verdict::Good, Verdict::Full, Verdict::Overfull] {
             filter.health = health;
             filter.dedup = Dedup::TwoStage;
-            assert!(filter_verdict(&filter).contains("no page is lost"));
+            assert!(filter_verdict(&filter).contains("no page is missed"));
             filter.dedup = Dedup::Bloom;
-            assert!(filter_verdict(&filter).contains("about 3 pages missed"));
+            assert!(filter_verdict(&filter).contains("about 3 so far"));
         }
     }
 

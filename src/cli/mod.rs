@@ -8,7 +8,6 @@
     reason = "printing is what this module is for, and only this one"
 )]
 
-mod arithmetic;
 mod completions;
 mod crawl;
 mod demo;

@@ -4,11 +4,13 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::ArgMatches;
-use dragline::budget::{self, Plan};
-use dragline::config::{Config, ConfigError, Dedup, FilterKind, Options, Size};
+use dragline::budget::Plan;
+use dragline::config::{Config, Dedup, FilterKind, Options};
+use dragline::engine;
 use dragline::report::human;
+use dragline::visited::Sizing;
 
-use super::{ExitCode, Failure, arithmetic, layers, print};
+use super::{ExitCode, Failure, layers, print};
 
 /// The shared options that matter here.
 pub(super) const OPTIONS: [&str; 9] = [
@@ -26,9 +28,6 @@ pub(super) const OPTIONS: [&str; 9] = [
 /// Rates the tables are made for, where none is asked for.
 const RATES: [f64; 4] = [0.1, 0.01, 0.001, 0.0001];
 
-/// Past so many bits per URL a blocked filter gains little.
-const BLOCKED_BITS_WORTH_IT: f64 = 16.0;
-
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Read options from the TOML file FILE; the keys are the long flags [default: none]
@@ -40,42 +39,19 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let options = layers::merged(arguments.options, matches, arguments.config.as_deref())?;
-    let mut config = options.resolve()?;
-    if let Some(rate) = config.fp_rate.take() {
-        config.bits_per_url = bits(config.filter, rate)?;
-    }
-    let plan = split(&config)?;
+    let config = options.resolve()?;
+    let (plan, sizing) =
+        engine::plan(&config).map_err(|error| Failure::new(ExitCode::Configuration, error.to_string()))?;
     let mut text = parts_table(&plan);
     if config.dedup == Dedup::Exact {
         append(&mut text, format_args!("\nno filter: --dedup exact decides by its table of keys\n"));
     } else {
-        text.push_str(&filter_text(&config, &plan));
+        text.push_str(&filter_text(&config, &sizing));
         text.push_str(&urls_to_memory(&config, &options));
         text.push_str(&memory_to_urls(&config, &plan));
     }
     print(&text)?;
     Ok(ExitCode::Done)
-}
-
-/// The split for exact bits per URL; what `resolve` checked was a lower bound.
-fn split(config: &Config) -> Result<Plan, Failure> {
-    let given = Size(config.memory).to_string();
-    budget::plan(config.memory, &config.budget_inputs())
-        .map_err(|source| ConfigError::Memory { given, source }.into())
-}
-
-fn bits(kind: FilterKind, rate: f64) -> Result<f64, Failure> {
-    arithmetic::bits_for_rate(kind, rate).ok_or_else(|| {
-        let message = format!(
-            "--fp-rate {rate}: no {} filter reaches it; {}",
-            name(kind),
-            match kind {
-                FilterKind::Blocked => "give --filter classic or a higher rate",
-                FilterKind::Classic => "give a higher rate",
-            }
-        );
-        Failure::new(ExitCode::Configuration, message)
-    })
 }
 
 fn name(kind: FilterKind) -> &'static str {
@@ -94,28 +70,20 @@ fn parts_table(plan: &Plan) -> String {
     text
 }
 
-fn filter_text(config: &Config, plan: &Plan) -> String {
-    let bits_per_url = config.bits_per_url;
-    let bits = plan.filter * 8;
-    let urls = config.expected_urls.unwrap_or((bits as f64 / bits_per_url) as u64);
-    let rate = arithmetic::false_positive_rate(config.filter, bits_per_url);
+fn filter_text(config: &Config, sizing: &Sizing) -> String {
+    let (kind, size) = (name(sizing.kind), human::bytes(sizing.bytes()));
+    let (urls, bits_per_url) = (human::grouped(sizing.urls), sizing.bits_per_url());
     let mut text = String::from("\nfilter\n");
-    append(&mut text, format_args!("  kind          {}\n", name(config.filter)));
-    append(&mut text, format_args!("  size          {} ({bits} bits)\n", human::bytes(plan.filter)));
-    append(
-        &mut text,
-        format_args!("  made for      {} URLs at {bits_per_url} bits each\n", human::grouped(urls)),
-    );
-    append(&mut text, format_args!("  hashes        {}\n", arithmetic::hashes(config.filter, bits_per_url)));
-    append(&mut text, format_args!("  false positives at that load: {}\n", human::percent(rate)));
-    append(&mut text, format_args!("  which means   {}\n", meaning(config, urls, rate)));
-    if config.filter == FilterKind::Blocked && bits_per_url > BLOCKED_BITS_WORTH_IT {
-        append(
-            &mut text,
-            format_args!(
-                "  note          past 16 bits a blocked filter gains little; --filter classic does better\n"
-            ),
-        );
+    append(&mut text, format_args!("  kind          {kind}\n"));
+    append(&mut text, format_args!("  size          {size} ({} bits)\n", sizing.bits));
+    append(&mut text, format_args!("  made for      {urls} URLs at {bits_per_url:.2} bits each\n"));
+    append(&mut text, format_args!("  hashes        {}\n", sizing.hashes));
+    let rate = human::percent(sizing.rate);
+    append(&mut text, format_args!("  false positives at that load: {rate}\n"));
+    let meaning = meaning(config, sizing.urls, sizing.rate);
+    append(&mut text, format_args!("  which means   {meaning}\n"));
+    if let Some(note) = sizing.note() {
+        append(&mut text, format_args!("  note          {note}\n"));
     }
     text
 }
@@ -144,7 +112,7 @@ fn urls_to_memory(config: &Config, options: &Options) -> String {
     );
     for urls in urls {
         for rate in &rates {
-            let Some(bits) = arithmetic::bits_for_rate(config.filter, *rate) else {
+            let Ok(sizing) = Sizing::from_rate(config.filter, urls, *rate) else {
                 let rate = human::percent(*rate);
                 append(
                     &mut text,
@@ -152,9 +120,9 @@ fn urls_to_memory(config: &Config, options: &Options) -> String {
                 );
                 continue;
             };
-            let memory = human::bytes((urls as f64 * bits / 8.0).ceil() as u64);
+            let (memory, bits) = (human::bytes(sizing.bytes()), sizing.bits_per_url());
             let (urls, rate) = (human::grouped(urls), human::percent(*rate));
-            let hashes = arithmetic::hashes(config.filter, bits);
+            let hashes = sizing.hashes;
             append(&mut text, format_args!("  {urls:>15}{rate:>12}{bits:>12.2}{hashes:>8}{memory:>12}\n"));
         }
     }
@@ -167,12 +135,12 @@ fn memory_to_urls(config: &Config, plan: &Plan) -> String {
     append(&mut text, format_args!("  {:>12}{:>12}{:>15}\n", "rate", "bits/URL", "URLs"));
     for rate in RATES {
         let shown = human::percent(rate);
-        match arithmetic::bits_for_rate(config.filter, rate) {
-            Some(bits) => {
-                let urls = human::grouped((plan.filter as f64 * 8.0 / bits) as u64);
+        match Sizing::from_memory_and_rate(config.filter, plan.filter, rate) {
+            Ok(sizing) => {
+                let (urls, bits) = (human::grouped(sizing.urls), sizing.bits_per_url());
                 append(&mut text, format_args!("  {shown:>12}{bits:>12.2}{urls:>15}\n"));
             }
-            None => append(&mut text, format_args!("  {shown:>12}  beyond this filter\n")),
+            Err(_) => append(&mut text, format_args!("  {shown:>12}  beyond this filter\n")),
         }
     }
     text

@@ -3,7 +3,8 @@
 //! Nothing from the network is among them, so they are as wide as they are long.
 
 use dragline::report::{self, Rates, human};
-use dragline::stats::{FilterHealth, Snapshot};
+use dragline::stats::Snapshot;
+use dragline::visited::Verdict;
 
 /// Lines of the display; always as many.
 pub(super) const LINES: usize = 7;
@@ -49,11 +50,11 @@ fn filter_line(snapshot: &Snapshot, colored: bool) -> String {
 }
 
 /// Green, yellow or red, by the verdict.
-fn paint(text: &str, health: FilterHealth) -> String {
+fn paint(text: &str, health: Verdict) -> String {
     let color = match health {
-        FilterHealth::Good => 32,
-        FilterHealth::Full => 33,
-        FilterHealth::Overfull => 31,
+        Verdict::Good => 32,
+        Verdict::Full => 33,
+        Verdict::Overfull => 31,
     };
     format!("\u{1b}[{color}m{text}\u{1b}[0m")
 }
@@ -104,7 +105,7 @@ mod tests {
             fill_ratio: 0.25,
             estimated_fpr: 0.01,
             expected_pages_missed: 0.0,
-            health: FilterHealth::Good,
+            health: Verdict::Good,
         });
         snapshot
     }

@@ -203,8 +203,7 @@ impl Core {
             }
         }
         let mut answers = std::mem::take(&mut self.answers);
-        answers.clear();
-        self.visited.ask(&keys, &mut answers);
+        self.visited.ask(&keys, &mut answers)?;
         let mut accepted = Vec::new();
         let mut referrer: Option<Arc<str>> = None;
         for (link, answer) in wanted.iter().zip(&answers) {

@@ -151,10 +151,6 @@ impl Core {
         &mut self.visited
     }
 
-    pub(crate) fn schedule(&self) -> &Schedule {
-        &self.schedule
-    }
-
     pub(crate) fn sinks(&mut self) -> &mut [Box<dyn Sink>] {
         &mut self.sinks
     }

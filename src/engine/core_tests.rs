@@ -124,7 +124,9 @@ fn simulation(web: Web, seeds: &[&str], setup: Setup) -> Simulation {
         doubts: setup.doubts,
         caps: super::core::Caps::default(),
     };
-    let visited = super::reporter::test_visited(&config, setup.table_bytes);
+    let (plan, sizing) = super::plan::plan(&config).expect("enough memory");
+    let plan = crate::budget::Plan { exact_table: setup.table_bytes, ..plan };
+    let visited = super::plan::visited(&config, &plan, sizing).expect("memory");
     let records = Records::default();
     let core = Core::new(
         settings,

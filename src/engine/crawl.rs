@@ -7,10 +7,11 @@ use std::time::Instant;
 use super::core::{Caps, Core, CoreError, CoreSettings};
 use super::drive::Drive;
 use super::observer::Observer;
+use super::plan::{PlanError, plan};
 use super::reporter::Reporter;
 use super::shutdown::{StopHandle, listen};
 use super::worker::Shared;
-use crate::budget::{BelowFloor, Plan};
+use crate::budget::Plan;
 use crate::config::{Config, ConfigError, Options, RobotsPolicy};
 use crate::extract::ExtractLimits;
 use crate::fetch::{FetchSetupError, Fetcher, SeedHost};
@@ -20,7 +21,6 @@ use crate::scope::{Scope, ScopeError, canonical_rules};
 use crate::sink::{CrawlDirectory, DirectoryError, Sink};
 use crate::stats::{EndReason, Summary};
 use crate::url::{Canonicalizer, KeySecret, SecretError};
-use crate::visited::VisitedError;
 
 /// Why a crawl could not begin. Nothing was fetched.
 #[derive(Debug, thiserror::Error)]
@@ -32,9 +32,9 @@ pub enum SetupError {
     /// A regular expression is wrong.
     #[error(transparent)]
     Scope(#[from] ScopeError),
-    /// The budget is too small.
+    /// The memory cannot be had.
     #[error(transparent)]
-    Budget(#[from] BelowFloor),
+    Plan(#[from] PlanError),
     /// There is nothing to begin with.
     #[error("no seeds; name a URL, or a file of URLs with --seeds")]
     NoSeeds,
@@ -44,9 +44,6 @@ pub enum SetupError {
     /// The network client cannot be made.
     #[error(transparent)]
     Fetch(#[from] FetchSetupError),
-    /// The visited set cannot be made.
-    #[error(transparent)]
-    Visited(#[from] VisitedError),
     /// The system gives no random numbers.
     #[error(transparent)]
     Secret(#[from] SecretError),
@@ -160,14 +157,14 @@ impl CrawlBuilder {
     /// [`SetupError`], with nothing fetched.
     pub fn build(self) -> Result<Crawl, SetupError> {
         let config = Arc::new(self.options.resolve()?);
-        let plan = config.plan()?;
+        let (plan, sizing) = plan(&config)?;
         let secret = match self.seed {
             Some(seed) => KeySecret::from_seed(seed),
             None => KeySecret::random()?,
         };
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
-        let visited = super::reporter::visited(&config, &plan)?;
+        let visited = super::plan::visited(&config, &plan, sizing)?;
         let schedule = schedule(&config, self.seed.unwrap_or(1));
         let frontier = Box::new(MemoryFrontier::new());
         let mut core =

@@ -10,6 +10,7 @@ mod crawl;
 mod drive;
 mod job;
 mod observer;
+mod plan;
 #[doc(hidden)]
 pub mod probe;
 mod reporter;
@@ -22,5 +23,6 @@ mod worker;
 pub use core::CoreError;
 pub use crawl::{Crawl, CrawlBuilder, CrawlError, SetupError};
 pub use observer::{Event, Observer, Silent};
+pub use plan::{PlanError, plan};
 pub use robots::{RobotsError, robots_verdict};
 pub use shutdown::{StopHandle, Urgency};

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::frontier::DrainReason;
 use crate::model::{PageError, Record};
-use crate::stats::{FilterHealth, Snapshot};
+use crate::stats::Snapshot;
+use crate::visited::Verdict;
 
 /// Something that happened and that a person may want to know at once.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,9 +48,9 @@ pub enum Event {
     /// The filter's health is no longer what it was.
     FilterHealth {
         /// What it is now.
-        verdict: FilterHealth,
-        /// What that means and what to do.
-        advice: String,
+        verdict: Verdict,
+        /// The same as a sentence: what it means, and what to do.
+        sentence: String,
     },
     /// The crawl was asked to stop and waits for what is in flight.
     Stopping {
@@ -88,9 +89,7 @@ impl fmt::Display for Event {
             Event::ScopeMoved { from, to } => {
                 write!(out, "the seed {from} redirects to {to}, and the scope moves along")
             }
-            Event::FilterHealth { verdict, advice } => {
-                write!(out, "the filter is {}: {advice}", verdict.name())
-            }
+            Event::FilterHealth { sentence, .. } => write!(out, "the filter is {sentence}"),
             Event::Stopping { in_flight } => write!(
                 out,
                 "stopping: {in_flight} requests in flight are waited for; interrupt again to save at once"

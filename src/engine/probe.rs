@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::core::{Caps, Core, CoreSettings, Next};
 use super::job::{Job, Outcome, PageOutcome};
-use super::reporter;
+use super::plan;
 use super::worker::new_outcome;
 use crate::config::{Options, ScopeKind};
 use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
@@ -34,7 +34,8 @@ impl OwnerProbe {
             ..Options::default()
         };
         let config = options.resolve()?;
-        let visited = reporter::visited(&config, &config.plan()?)?;
+        let (plan, sizing) = plan::plan(&config)?;
+        let visited = plan::visited(&config, &plan, sizing)?;
         let politeness = Politeness {
             delay: Duration::ZERO,
             random_wait: false,

@@ -12,6 +12,9 @@ use crate::frontier::Moment;
 use crate::sink::CrawlDirectory;
 use crate::stats::{Bytes, EndReason, FilterState, Memory, Notes, Pages, Requests, Snapshot, Summary, Urls};
 
+/// Cache lines of the filter looked at in one tick: about half a millisecond.
+const LINES_AT_A_TIME: usize = 16_384;
+
 /// Tells observer and crawl directory how a crawl is going.
 pub(crate) struct Reporter {
     config: Arc<Config>,
@@ -34,9 +37,12 @@ impl Reporter {
         observer: &mut dyn Observer,
         directory: Option<&mut CrawlDirectory>,
     ) -> Result<(), CoreError> {
-        core.visited().refresh_health();
-        if let Some(crossing) = core.visited().crossing() {
-            observer.event(&Event::FilterHealth { verdict: crossing.verdict, advice: crossing.advice });
+        // A part of the filter each time, so that no tick takes long.
+        core.visited().refresh(LINES_AT_A_TIME);
+        if let Some(crossing) = core.visited().take_crossing()
+            && let Some(health) = core.visited().health()
+        {
+            observer.event(&Event::FilterHealth { verdict: crossing.to, sentence: health.sentence() });
         }
         let snapshot = self.snapshot(core);
         observer.snapshot(&snapshot);
@@ -101,7 +107,7 @@ impl Reporter {
     fn filter(&self, core: &mut Core) -> Option<FilterState> {
         let health = core.visited().health()?;
         Some(FilterState {
-            dedup: self.config.dedup,
+            dedup: health.dedup,
             kind: health.kind,
             bits: health.bits,
             bits_per_url: health.bits_per_url,
@@ -123,15 +129,4 @@ impl Reporter {
         let end_reason = if nothing { EndReason::NothingFetched } else { end };
         Summary { end_reason, totals }
     }
-}
-
-pub(crate) fn visited(
-    _config: &Config,
-    _plan: &Plan,
-) -> Result<crate::visited::Visited, crate::visited::VisitedError> {
-    Ok(crate::visited::Visited::new())
-}
-#[cfg(test)]
-pub(crate) fn test_visited(_config: &Config, _table: u64) -> crate::visited::Visited {
-    crate::visited::Visited::new()
 }

@@ -4,6 +4,4 @@ mod counters;
 mod snapshot;
 
 pub use counters::{Counters, SkipCounts};
-pub use snapshot::{
-    Bytes, EndReason, FilterHealth, FilterState, Memory, Notes, Pages, Requests, Snapshot, Summary, Urls,
-};
+pub use snapshot::{Bytes, EndReason, FilterState, Memory, Notes, Pages, Requests, Snapshot, Summary, Urls};

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use crate::budget::Plan;
 use crate::config::{Dedup, FilterKind};
 use crate::model::{ErrorKind, SkipReason};
+use crate::visited::Verdict;
 
 /// Why a crawl ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -117,29 +118,6 @@ impl Urls {
     }
 }
 
-/// The filter's load in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FilterHealth {
-    /// Up to the fill it was made for.
-    Good,
-    /// Past it.
-    Full,
-    /// So full that most answers are "maybe".
-    Overfull,
-}
-
-impl FilterHealth {
-    /// The word that files and displays show.
-    pub fn name(self) -> &'static str {
-        match self {
-            FilterHealth::Good => "good",
-            FilterHealth::Full => "full",
-            FilterHealth::Overfull => "overfull",
-        }
-    }
-}
-
 /// The filter in figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FilterState {
@@ -163,7 +141,7 @@ pub struct FilterState {
     /// New URLs taken for seen so far, expected; only `--dedup bloom` loses them.
     pub expected_pages_missed: f64,
     /// The verdict.
-    pub health: FilterHealth,
+    pub health: Verdict,
 }
 
 /// Memory in figures, in bytes.
@@ -276,7 +254,7 @@ mod tests {
             fill_ratio: 0.04,
             estimated_fpr: 0.0001,
             expected_pages_missed: 0.0,
-            health: FilterHealth::Good,
+            health: Verdict::Good,
         });
         let summary = Summary { end_reason: EndReason::Done, totals };
         let value = serde_json::to_value(&summary).expect("serializable");
@@ -318,7 +296,7 @@ mod tests {
         ] {
             assert_eq!(serde_json::to_value(reason).expect("serializable"), reason.name());
         }
-        for health in [FilterHealth::Good, FilterHealth::Full, FilterHealth::Overfull] {
+        for health in [Verdict::Good, Verdict::Full, Verdict::Overfull] {
             assert_eq!(serde_json::to_value(health).expect("serializable"), health.name());
         }
     }

@@ -1,62 +1,44 @@
-//! stub
-use crate::config::FilterKind;
-use crate::stats::FilterHealth;
-use std::collections::HashSet;
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    New,
-    Repeat,
-    Doubt,
-}
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct ExactError;
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct VisitedError;
-pub struct Visited {
-    seen: HashSet<u64>,
-    asked: u64,
-}
-pub struct Health {
-    pub kind: FilterKind,
-    pub bits: u64,
-    pub bits_per_url: f64,
-    pub hashes: u32,
-    pub items: u64,
-    pub fill_ratio: f64,
-    pub estimated_fpr: f64,
-    pub expected_pages_missed: f64,
-    pub verdict: FilterHealth,
-}
-pub struct Crossing {
-    pub verdict: FilterHealth,
-    pub advice: String,
-}
-impl Visited {
-    pub fn new() -> Self {
-        Self { seen: HashSet::new(), asked: 0 }
-    }
-    pub fn ask(&mut self, keys: &[u64], out: &mut Vec<Answer>) {
-        let mut batch = HashSet::new();
-        for k in keys {
-            self.asked += 1;
-            out.push(if self.asked % 3 == 0 && !batch.contains(k) {
-                Answer::Doubt
-            } else {
-                batch.insert(*k);
-                if self.seen.insert(*k) { Answer::New } else { Answer::Repeat }
-            });
-        }
-    }
-    pub fn settle(&mut self, keys: &[u64]) -> Result<Vec<bool>, ExactError> {
-        Ok(keys.iter().map(|k| self.seen.insert(*k)).collect())
-    }
-    pub fn refresh_health(&mut self) {}
-    pub fn crossing(&mut self) -> Option<Crossing> {
-        None
-    }
-    pub fn health(&mut self) -> Option<Health> {
-        None
-    }
-}
+//! Which URLs were seen: the filter, the exact keys and the set made of them.
+//!
+//! Owns every decision between "new", "repeat" and "doubt", the arithmetic of
+//! filters and the report on their health. Knows 64-bit keys only: what a URL is,
+//! who asks and what becomes of a doubt's URL is none of its business.
+//!
+//! ```text
+//!  keys ─▶ filter ──certainly new──▶ New
+//!             │ maybe
+//!             ▼
+//!          key table ──holds it──▶ Repeat
+//!             │ does not
+//!             ├── it is complete ──▶ New (the filter was wrong, and is put right)
+//!             └── it is not ──▶ Doubt ──settle, in bulk──▶ exact keys decide
+//! ```
+//!
+//! [`Visited`] is the front; [`Sizing`] the arithmetic; [`Health`] the report. The
+//! reasons and formulas are in `docs/FILTER.md`.
+
+mod blocked;
+mod classic;
+mod exact;
+mod filter;
+mod health;
+mod memory;
+pub mod rates;
+mod set;
+mod simd;
+mod sizing;
+mod table;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+pub use blocked::BlockedFilter;
+pub use classic::ClassicFilter;
+pub use exact::{ExactError, ExactKeys, MemoryKeys};
+pub use filter::{Filter, RateEstimate, build};
+pub use health::{Crossing, Health, OVERFULL, Verdict};
+pub use memory::{LINE_BYTES, Line, Lines};
+pub use set::{Answer, Counters, GrowError, Visited, VisitedSettings};
+pub use simd::InstructionSet;
+pub use sizing::{BLOCKED_PAYS_TO, MOST_BITS, MOST_BITS_PER_URL, Sizing, SizingError, bits_for_rate};
+pub use table::{Inserted, KeyTable};

@@ -1,0 +1,336 @@
+//! The visited set: filter, table and exact keys behind one question.
+//!
+//! Owns the order in which they are asked and what each `--dedup` mode makes of their
+//! answers. Knows keys only; who keeps a doubt's URL, and when to settle, is the engine's matter.
+
+use std::io;
+
+use super::exact::{ExactError, ExactKeys};
+use super::filter::{self, Filter};
+use super::health::{Crossing, Health, Missed, Verdict, Watch};
+use super::sizing::Sizing;
+use super::table::{Inserted, KeyTable};
+use crate::config::Dedup;
+use crate::model::UrlKey;
+
+/// What the visited set says of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// It was never seen, and is seen from now on.
+    New,
+    /// It was seen before; in `bloom` mode, probably.
+    Repeat,
+    /// Only [`Visited::settle`] can tell. The asker keeps what the key stands for.
+    Doubt,
+}
+
+/// What a visited set is to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VisitedSettings {
+    /// How it decides.
+    pub dedup: Dedup,
+    /// The filter, its kind included; not made in `exact` mode.
+    pub sizing: Sizing,
+    /// Memory for the table of exact keys; not used in `bloom` mode.
+    pub table_bytes: u64,
+}
+
+/// What was asked and answered so far.
+///
+/// `asked = new + rescued + repeats + pending doubts`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Keys asked for.
+    pub asked: u64,
+    /// Answered as new at once.
+    pub new: u64,
+    /// Of these, the ones the filter had answered "maybe": its false positives, put right by the table.
+    pub confirmed: u64,
+    /// Known to have been seen, at once or when settled.
+    pub repeats: u64,
+    /// Answered as doubts.
+    pub doubts: u64,
+    /// Doubts decided since.
+    pub settled: u64,
+    /// Of these, the ones that were new after all.
+    pub rescued: u64,
+}
+
+impl Counters {
+    /// Keys accepted, once each.
+    pub fn unique(&self) -> u64 {
+        self.new + self.rescued
+    }
+
+    /// Doubts not decided yet.
+    pub fn pending(&self) -> u64 {
+        self.doubts.saturating_sub(self.settled)
+    }
+}
+
+/// The set of URLs seen.
+pub struct Visited {
+    dedup: Dedup,
+    sizing: Sizing,
+    filter: Option<Box<dyn Filter>>,
+    table: KeyTable,
+    exact: Box<dyn ExactKeys>,
+    counters: Counters,
+    missed: Missed,
+    watch: Watch,
+    /// The filter's answers to one batch.
+    flags: Vec<bool>,
+    /// Keys accepted in one batch, on their way to the exact stage.
+    accepted: Vec<UrlKey>,
+}
+
+impl std::fmt::Debug for Visited {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Visited")
+            .field("dedup", &self.dedup)
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Visited {
+    /// An empty set over an empty exact stage; an error where memory cannot be had.
+    pub fn new(settings: &VisitedSettings, exact: Box<dyn ExactKeys>) -> io::Result<Self> {
+        let filter = match settings.dedup {
+            Dedup::Exact => None,
+            Dedup::TwoStage | Dedup::Bloom => Some(filter::build(&settings.sizing)?),
+        };
+        Ok(Visited {
+            dedup: settings.dedup,
+            sizing: settings.sizing,
+            filter,
+            table: KeyTable::new(if settings.dedup == Dedup::Bloom { 0 } else { settings.table_bytes })?,
+            exact,
+            counters: Counters::default(),
+            missed: Missed::default(),
+            watch: Watch::default(),
+            flags: Vec::new(),
+            accepted: Vec::new(),
+        })
+    }
+
+    /// Asks for every key, in order, and remembers those that are new; `answers` is emptied and
+    /// then holds an answer for each. A key that occurs twice is new at most the first time.
+    ///
+    /// After an error the set must not be asked again.
+    pub fn ask(&mut self, keys: &[UrlKey], answers: &mut Vec<Answer>) -> Result<(), ExactError> {
+        answers.clear();
+        answers.reserve(keys.len());
+        self.counters.asked += keys.len() as u64;
+        if self.dedup == Dedup::Bloom {
+            self.ask_filter_alone(keys, answers);
+        } else {
+            self.ask_filter_and_table(keys, answers)?;
+        }
+        for answer in answers.iter() {
+            match answer {
+                Answer::New => self.counters.new += 1,
+                Answer::Repeat => self.counters.repeats += 1,
+                Answer::Doubt => self.counters.doubts += 1,
+            }
+        }
+        self.hand_over_accepted()
+    }
+
+    /// Decides keys that were answered [`Answer::Doubt`], in the order given: which were new after all. They are seen from now on.
+    /// Cheapest in bulk.
+    ///
+    /// After an error the set must not be asked again.
+    pub fn settle(&mut self, keys: &[UrlKey]) -> Result<Vec<bool>, ExactError> {
+        let mut unseen = Vec::new();
+        if keys.is_empty() {
+            return Ok(unseen);
+        }
+        // no doubt arises while the table is complete; whoever settles anyway gets the truth
+        self.give_up_completeness()?;
+        self.exact.find_unseen(keys, &mut unseen)?;
+        let rescued: Vec<UrlKey> =
+            keys.iter().zip(&unseen).filter_map(|(key, new)| new.then_some(*key)).collect();
+        for key in &rescued {
+            self.table.push(*key);
+        }
+        if let Some(filter) = &mut self.filter {
+            filter.insert_batch(&rescued);
+        }
+        self.exact.append(&rescued)?;
+        self.counters.settled += keys.len() as u64;
+        self.counters.rescued += rescued.len() as u64;
+        self.counters.repeats += (keys.len() - rescued.len()) as u64;
+        Ok(unseen)
+    }
+
+    /// Replaces the filter by one of another size, filled with every accepted key; `false`, and
+    /// nothing is changed, where there is no filter or nobody has kept the keys (`bloom` without
+    /// an exact stage that outlives the process). Doubts asked before stay doubts.
+    ///
+    /// Old and new filter take memory at the same time.
+    pub fn grow(&mut self, sizing: Sizing) -> Result<bool, GrowError> {
+        if self.filter.is_none() || (self.dedup == Dedup::Bloom && !self.exact.is_durable()) {
+            return Ok(false);
+        }
+        let mut new = filter::build(&sizing).map_err(GrowError::Memory)?;
+        if self.keeps_in_table_only() {
+            let inserted = self.table.for_each(|keys| {
+                new.insert_batch(keys);
+                Ok::<_, std::convert::Infallible>(())
+            });
+            match inserted {
+                Ok(()) => {}
+                Err(never) => match never {},
+            }
+        } else {
+            self.exact.for_each(&mut |keys| new.insert_batch(keys))?;
+        }
+        self.missed.restart(new.as_ref());
+        self.filter = Some(new);
+        self.sizing = sizing;
+        self.watch = Watch::default();
+        Ok(true)
+    }
+
+    /// How the filter is doing; `None` where there is none (`exact` mode). Constant time.
+    pub fn health(&self) -> Option<Health> {
+        let filter = self.filter.as_deref()?;
+        Some(Health::read(filter, &self.sizing, self.dedup, self.counters.unique(), self.missed.sum()))
+    }
+
+    /// Whether the verdict has got worse since this was last asked; each step is told once.
+    pub fn take_crossing(&mut self) -> Option<Crossing> {
+        let fill = self.filter.as_deref()?.fill_ratio();
+        self.watch.look(Verdict::of(fill, self.sizing.design_fill()))
+    }
+
+    /// Looks at up to `lines` cache lines of the filter for a more exact estimate of its rate
+    /// (some 30 ns each). For idle time; `true` where that completed a pass.
+    pub fn refresh(&mut self, lines: usize) -> bool {
+        self.filter.as_deref_mut().is_none_or(|filter| filter.refresh(lines))
+    }
+
+    /// What was asked and answered so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How it decides.
+    pub fn dedup(&self) -> Dedup {
+        self.dedup
+    }
+
+    /// Whether every answer is decided at once, so that no doubt can arise (yet).
+    pub fn is_certain(&self) -> bool {
+        self.dedup == Dedup::Bloom || self.table.is_complete()
+    }
+
+    /// Bytes of memory it holds.
+    pub fn memory_bytes(&self) -> u64 {
+        let filter = self.filter.as_deref().map_or(0, |filter| filter.bits() / 8);
+        filter + self.table.bytes() + self.exact.memory_bytes()
+    }
+
+    fn ask_filter_alone(&mut self, keys: &[UrlKey], answers: &mut Vec<Answer>) {
+        let Some(filter) = &mut self.filter else {
+            return;
+        };
+        filter.test_and_set_batch(keys, &mut self.flags);
+        let before = answers.len();
+        answers.extend(self.flags.iter().map(|new| if *new { Answer::New } else { Answer::Repeat }));
+        let accepted = answers[before..].iter().filter(|answer| **answer == Answer::New).count();
+        self.missed.count(accepted as u64, filter.as_ref());
+        if self.exact.is_durable() {
+            self.accepted.extend(keys.iter().zip(&self.flags).filter_map(|(key, new)| new.then_some(*key)));
+        }
+    }
+
+    fn ask_filter_and_table(&mut self, keys: &[UrlKey], answers: &mut Vec<Answer>) -> Result<(), ExactError> {
+        self.table.prefetch(keys);
+        if let Some(filter) = &mut self.filter {
+            filter.test_and_set_batch(keys, &mut self.flags);
+        } else {
+            // without a filter nothing is certainly new before the table was asked
+            self.flags.clear();
+            self.flags.resize(keys.len(), false);
+        }
+        for (index, key) in keys.iter().enumerate() {
+            let answer = self.ask_table(*key, self.flags[index])?;
+            answers.push(answer);
+        }
+        Ok(())
+    }
+
+    /// `certainly_new` is what the filter says: if not, the key may have been seen or not.
+    #[inline]
+    fn ask_table(&mut self, key: UrlKey, certainly_new: bool) -> Result<Answer, ExactError> {
+        if self.table.is_complete() {
+            match self.table.insert(key) {
+                Inserted::Present => return Ok(Answer::Repeat),
+                Inserted::Added => {
+                    self.counters.confirmed += u64::from(!certainly_new && self.filter.is_some());
+                    self.keep(key);
+                    return Ok(Answer::New);
+                }
+                // the complete table did not have it: it is new, and the table complete no longer
+                Inserted::Refused => {
+                    self.counters.confirmed += u64::from(!certainly_new && self.filter.is_some());
+                    self.give_up_completeness()?;
+                    self.table.push(key);
+                    self.accepted.push(key);
+                    return Ok(Answer::New);
+                }
+            }
+        }
+        if certainly_new {
+            self.table.push(key);
+            self.accepted.push(key);
+            return Ok(Answer::New);
+        }
+        Ok(if self.table.touch(key) { Answer::Repeat } else { Answer::Doubt })
+    }
+
+    /// Whether the table alone holds the accepted keys: as long as it is complete, an exact stage
+    /// that does not outlive the process would only hold them a second time.
+    fn keeps_in_table_only(&self) -> bool {
+        self.table.is_complete() && !self.exact.is_durable()
+    }
+
+    fn keep(&mut self, key: UrlKey) {
+        if !self.keeps_in_table_only() {
+            self.accepted.push(key);
+        }
+    }
+
+    /// From here on the exact stage must know every key.
+    fn give_up_completeness(&mut self) -> Result<(), ExactError> {
+        if self.keeps_in_table_only() {
+            let Visited { table, exact, .. } = self;
+            table.for_each(|keys| exact.append(keys))?;
+        }
+        self.table.give_up_completeness();
+        Ok(())
+    }
+
+    fn hand_over_accepted(&mut self) -> Result<(), ExactError> {
+        if !self.accepted.is_empty() {
+            self.exact.append(&self.accepted)?;
+            self.accepted.clear();
+        }
+        Ok(())
+    }
+}
+
+/// The filter could not be replaced; the old one stands.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GrowError {
+    /// The new filter's memory could not be had.
+    #[error("no memory for a larger filter: give it a smaller share")]
+    Memory(#[source] io::Error),
+    /// The keys could not be read.
+    #[error(transparent)]
+    Exact(#[from] ExactError),
+}
