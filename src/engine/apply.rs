@@ -306,6 +306,10 @@ impl Core {
                 self.schedule.host_mut(id).failures = 0;
                 self.schedule.origin_mut(id).robots = RobotsState::Known { rules, until };
             }
+            RobotsAnswer::Elsewhere { url, hops } => {
+                self.schedule.origin_mut(id).robots =
+                    RobotsState::Redirected { to: url, hops, failures, last };
+            }
             RobotsAnswer::Failed { retry_after, error } => {
                 let failures = failures + 1;
                 let pause = doubled(FIRST_PAUSE, failures - 1).max(self.honoured(retry_after));

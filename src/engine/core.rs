@@ -275,14 +275,20 @@ impl Core {
     /// The request for robots.txt that has to come first, where one has to.
     fn robots_job(&mut self, id: OriginId, now: Moment) -> Option<Job> {
         let origin = self.schedule.origin_mut(id);
-        let (failures, last) = match &origin.robots {
-            RobotsState::Unknown => (0, None),
-            RobotsState::Retry { failures, last, .. } => (*failures, last.clone()),
-            RobotsState::Known { rules, until } if *until <= now => (0, Some(rules.clone())),
+        let first = |name: &str| (Arc::from(format!("{name}/robots.txt")), 0);
+        let ((url, hops), failures, last) = match &origin.robots {
+            RobotsState::Unknown => (first(&origin.name), 0, None),
+            RobotsState::Retry { failures, last, .. } => (first(&origin.name), *failures, last.clone()),
+            RobotsState::Redirected { to, hops, failures, last } => {
+                ((to.clone(), *hops), *failures, last.clone())
+            }
+            RobotsState::Known { rules, until } if *until <= now => {
+                (first(&origin.name), 0, Some(rules.clone()))
+            }
             _ => return None,
         };
         origin.robots = RobotsState::Fetching { failures, last };
-        Some(Job::Robots { origin: id, name: origin.name.clone() })
+        Some(Job::Robots { origin: id, url, hops })
     }
 
     fn next_attempt(

@@ -192,9 +192,10 @@ impl Simulation {
     fn start(&mut self, job: Job) {
         let ends = self.now.after(self.web.latency);
         let outcome = match job {
-            Job::Robots { origin, name } => {
-                let turn = self.turn(&format!("{name}/robots.txt"));
-                let answers = self.web.robots.get(&*name).cloned().unwrap_or_else(|| vec![Ok("")]);
+            Job::Robots { origin, url, .. } => {
+                let turn = self.turn(&url);
+                let name = url.trim_end_matches("/robots.txt");
+                let answers = self.web.robots.get(name).cloned().unwrap_or_else(|| vec![Ok("")]);
                 let answer = match answers[turn.min(answers.len() - 1)] {
                     Ok(text) => {
                         RobotsAnswer::Rules(Arc::new(RobotsRules::parse(text.as_bytes(), "dragline")))
@@ -204,7 +205,7 @@ impl Simulation {
                         error: PageError { kind, detail: String::new() },
                     },
                 };
-                self.note(&format!("{name}/robots.txt"), ends);
+                self.note(&url, ends);
                 Outcome::Robots { origin, answer }
             }
             Job::Page(job) => {

@@ -17,8 +17,10 @@ pub(crate) enum Job {
     Robots {
         /// The origin.
         origin: OriginId,
-        /// `scheme://host[:port]`.
-        name: Arc<str>,
+        /// What to ask.
+        url: Arc<str>,
+        /// Redirects that led there.
+        hops: u32,
     },
     /// Look up a host's address.
     Address {
@@ -93,6 +95,13 @@ pub(crate) enum Outcome {
 pub(crate) enum RobotsAnswer {
     /// These rules (all allowed where the file is unavailable, RFC 9309 section 2.3.1.3).
     Rules(Arc<RobotsRules>),
+    /// It stands elsewhere (section 2.3.1.2).
+    Elsewhere {
+        /// What to ask next.
+        url: Arc<str>,
+        /// Redirects that led there.
+        hops: u32,
+    },
     /// Unreachable for now (section 2.3.1.4).
     Failed {
         /// Wait at least so long, as told by `Retry-After`.

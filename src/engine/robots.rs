@@ -18,35 +18,50 @@ const REDIRECTS: u32 = 5;
 /// A robots.txt that takes longer is unreachable: a silent host must not hold its slot for long.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Fetches the robots.txt of an origin (`scheme://host[:port]`), redirects followed.
-pub(super) async fn fetch(
+/// Fetches the robots.txt of an origin (`scheme://host[:port]`), redirects followed at once.
+async fn fetch(
     fetcher: &Fetcher,
     canonicalizer: &Canonicalizer,
     config: &Config,
     origin: &str,
-) -> RobotsAnswer {
-    let mut url = format!("{origin}/robots.txt");
-    for hop in 0..=REDIRECTS {
-        match request(fetcher, canonicalizer, config, &url).await {
-            Ok(Step::Answer(answer)) => return answer,
-            Ok(Step::Redirect(to)) => url = to,
-            Err(error) => {
-                let mut error = page_error(error);
-                // that a redirect leads to a private address says nothing of this host's own
-                if hop > 0 && error.kind == ErrorKind::PrivateAddress {
-                    error.kind = ErrorKind::Other;
-                }
-                return RobotsAnswer::Failed { retry_after: None, error };
-            }
+) -> Result<Arc<RobotsRules>, PageError> {
+    let (mut url, mut hops): (Arc<str>, u32) = (format!("{origin}/robots.txt").into(), 0);
+    loop {
+        match ask(fetcher, canonicalizer, config, &url, hops).await {
+            RobotsAnswer::Elsewhere { url: to, hops: so_far } => (url, hops) = (to, so_far),
+            RobotsAnswer::Rules(rules) => return Ok(rules),
+            RobotsAnswer::Failed { error, .. } => return Err(error),
         }
     }
-    // Beyond five redirects the file may be taken as unavailable (RFC 9309 section 2.3.1.2).
-    RobotsAnswer::Rules(Arc::new(RobotsRules::allow_all()))
 }
 
-enum Step {
-    Answer(RobotsAnswer),
-    Redirect(String),
+/// Makes one request for a robots.txt, `hops` redirects away from where it should stand.
+///
+/// A redirect is the caller's to follow, so that each request can wait for its time.
+pub(super) async fn ask(
+    fetcher: &Fetcher,
+    canonicalizer: &Canonicalizer,
+    config: &Config,
+    url: &str,
+    hops: u32,
+) -> RobotsAnswer {
+    match request(fetcher, canonicalizer, config, url, hops).await {
+        // Beyond five redirects the file may be taken as unavailable (RFC 9309 section 2.3.1.2).
+        Ok(RobotsAnswer::Elsewhere { hops, .. }) if hops > REDIRECTS => allow_all(),
+        Ok(answer) => answer,
+        Err(error) => {
+            let mut error = page_error(error);
+            // that a redirect leads to a private address says nothing of this host's own
+            if hops > 0 && error.kind == ErrorKind::PrivateAddress {
+                error.kind = ErrorKind::Other;
+            }
+            RobotsAnswer::Failed { retry_after: None, error }
+        }
+    }
+}
+
+fn allow_all() -> RobotsAnswer {
+    RobotsAnswer::Rules(Arc::new(RobotsRules::allow_all()))
 }
 
 async fn request(
@@ -54,7 +69,8 @@ async fn request(
     canonicalizer: &Canonicalizer,
     config: &Config,
     url: &str,
-) -> Result<Step, FetchError> {
+    hops: u32,
+) -> Result<RobotsAnswer, FetchError> {
     let request = FetchRequest {
         // One byte more than is read, so that a file that was cut is known.
         max_body: Some(MAX_BYTES as u64 + 1),
@@ -63,26 +79,25 @@ async fn request(
     };
     let mut response = fetcher.get(&request).await?;
     let status = response.status();
-    let rules = |rules| Ok(Step::Answer(RobotsAnswer::Rules(Arc::new(rules))));
-    match status {
+    Ok(match status {
         200..=299 => {
             let mut body = Vec::new();
             while let Some(chunk) = response.chunk().await? {
                 body.extend_from_slice(chunk);
             }
-            rules(RobotsRules::parse(&body, &config.robots_agent))
+            RobotsAnswer::Rules(Arc::new(RobotsRules::parse(&body, &config.robots_agent)))
         }
         301 | 302 | 303 | 307 | 308 => match redirect_target(canonicalizer, url, &response) {
-            Some(Ok(target)) => Ok(Step::Redirect(target.requested)),
+            Some(Ok(target)) => RobotsAnswer::Elsewhere { url: target.requested.into(), hops: hops + 1 },
             // A redirect to nowhere is an answer without a file.
-            _ => rules(RobotsRules::allow_all()),
+            _ => allow_all(),
         },
-        429 | 500.. => Ok(Step::Answer(RobotsAnswer::Failed {
+        429 | 500.. => RobotsAnswer::Failed {
             retry_after: retry_after(&response),
             error: PageError { kind: ErrorKind::Other, detail: format!("robots.txt answered {status}") },
-        })),
-        _ => rules(RobotsRules::allow_all()),
-    }
+        },
+        _ => allow_all(),
+    })
 }
 
 /// Why a robots.txt could not be asked.
@@ -118,8 +133,8 @@ pub fn robots_verdict(options: &Options, url: &str) -> Result<Verdict, RobotsErr
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(SetupError::Runtime)?;
     match runtime.block_on(fetch(&fetcher, &canonicalizer, &config, target.origin())) {
-        RobotsAnswer::Rules(rules) => Ok(rules.verdict(&target.requested[target.origin_length()..])),
-        RobotsAnswer::Failed { error, .. } => {
+        Ok(rules) => Ok(rules.verdict(&target.requested[target.origin_length()..])),
+        Err(error) => {
             Err(RobotsError::Unreachable { origin: target.origin().to_owned(), detail: error.detail })
         }
     }

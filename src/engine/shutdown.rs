@@ -37,8 +37,10 @@ impl StopHandle {
 /// Turns interrupts into requests: the first finishes what is in flight, the second
 /// saves now, the third leaves at once with the exit code of an interrupt.
 pub(crate) async fn listen(stop: StopHandle) {
+    // made once: what arrives between two looks is kept
+    let Ok(mut signals) = Signals::new() else { return };
     let mut count = 0;
-    while next_signal().await {
+    while signals.next().await {
         count += 1;
         match count {
             1 => stop.request(Urgency::Finish),
@@ -52,18 +54,36 @@ pub(crate) async fn listen(stop: StopHandle) {
 const INTERRUPTED: i32 = 130;
 
 #[cfg(unix)]
-async fn next_signal() -> bool {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return false;
-    };
-    tokio::select! {
-        interrupt = tokio::signal::ctrl_c() => interrupt.is_ok(),
-        terminated = terminate.recv() => terminated.is_some(),
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> bool {
+        tokio::select! {
+            interrupted = self.interrupt.recv() => interrupted.is_some(),
+            terminated = self.terminate.recv() => terminated.is_some(),
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn next_signal() -> bool {
-    tokio::signal::ctrl_c().await.is_ok()
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> bool {
+        tokio::signal::ctrl_c().await.is_ok()
+    }
 }

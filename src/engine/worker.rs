@@ -78,8 +78,9 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Outc
                 page(&shared, outcome).await;
             }
         }
-        Job::Robots { origin, name } => {
-            let answer = robots::fetch(&shared.fetcher, &shared.canonicalizer, &shared.config, &name).await;
+        Job::Robots { origin, url, hops } => {
+            let answer =
+                robots::ask(&shared.fetcher, &shared.canonicalizer, &shared.config, &url, hops).await;
             send(&sender, Outcome::Robots { origin, answer });
         }
         Job::Address { origin, name } => {

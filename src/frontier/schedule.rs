@@ -83,6 +83,17 @@ pub enum RobotsState {
         /// The last good copy.
         last: Option<Arc<RobotsRules>>,
     },
+    /// It stands elsewhere, and that place is asked next.
+    Redirected {
+        /// The URL to ask.
+        to: Arc<str>,
+        /// Redirects so far.
+        hops: u32,
+        /// Requests that have failed before.
+        failures: u32,
+        /// The last good copy.
+        last: Option<Arc<RobotsRules>>,
+    },
     /// These rules hold.
     Known {
         /// The rules.
@@ -225,7 +236,7 @@ impl Origin {
             return Availability::Now;
         }
         match &self.robots {
-            RobotsState::Drained(_) => Availability::Now,
+            RobotsState::Drained(_) | RobotsState::Redirected { .. } => Availability::Now,
             RobotsState::Unknown if obey_robots => Availability::Now,
             RobotsState::Fetching { .. } => Availability::Never,
             RobotsState::Retry { at, .. } => Availability::At(*at),

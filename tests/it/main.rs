@@ -10,3 +10,4 @@ mod harness;
 mod robots_access;
 mod server;
 mod sites;
+mod synthetic;

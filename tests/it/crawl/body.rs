@@ -124,6 +124,15 @@ fn chunks_of_one_byte_are_a_body_like_any() {
 }
 
 #[test]
+fn an_answer_of_the_old_kind_ends_with_its_connection() {
+    for version in ["1.0", "1.1"] {
+        let head = format!("HTTP/{version} 200 OK\r\nContent-Type: text/html\r\n\r\n");
+        let (page, found, _) = ask(Answer::raw([head.as_bytes(), HTML].concat()), &[]);
+        assert!(found && page["truncated"].is_null() && page["error"].is_null(), "{page}");
+    }
+}
+
+#[test]
 fn what_is_no_html_is_fetched_and_not_read_for_links() {
     for kind in ["text/plain", "application/octet-stream", "image/png", "application/json"] {
         let answer = Answer::status(200).header("Content-Type", kind).content(HTML);

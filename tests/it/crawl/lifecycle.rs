@@ -73,6 +73,22 @@ fn an_interrupt_ends_in_order() {
 }
 
 #[test]
+fn an_interrupt_does_not_wait_for_a_delay() {
+    let server = Server::start(Script::new().on("/", page(&["/a"])).on("/a", Answer::html("a")));
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let child = start(&output, &[server.url("/").as_str(), "--delay", "1h", "--robots", "ignore"]);
+    while server.count("/") == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    let run = finish(child, &output);
+    assert_eq!((run.pages.len(), run.number("urls.queued")), (1, 1), "{}", run.summary);
+    assert_eq!(run.code, Some(10), "{}", run.stderr);
+}
+
+#[test]
 fn a_second_interrupt_does_not_wait() {
     let server = Server::start(Script::new().rule(|request| match request.path.as_str() {
         "/robots.txt" => None,

@@ -76,6 +76,23 @@ fn depth_is_that_of_the_first_discovery() {
 }
 
 #[test]
+fn nearer_pages_are_fetched_first() {
+    let script = Script::new()
+        .on("/", page(&["/1a", "/1b", "/1c"]))
+        .on("/1a", page(&["/2a", "/2b"]))
+        .on("/1b", page(&["/2c"]))
+        .rule(|r| (r.path.starts_with("/1") || r.path.starts_with("/2")).then(|| page(&["/3a"])))
+        .on("/3a", Answer::html("x"));
+    let server = Server::start(script);
+    crawl(&[server.url("/").as_str(), "--concurrency", "1"]);
+    let order: Vec<char> = server.log().iter().filter_map(|r| r.path.chars().nth(1)).collect();
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    sorted.rotate_right(1);
+    assert_eq!(order, sorted, "robots.txt, then by depth");
+}
+
+#[test]
 fn max_time_ends_a_crawl_that_would_go_on() {
     let script = Script::new().rule(|request| {
         let n: u32 = request.path.strip_prefix("/c")?.parse().ok()?;

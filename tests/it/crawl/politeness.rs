@@ -69,6 +69,21 @@ fn a_host_name_is_one_host_on_all_its_ports() {
 }
 
 #[test]
+fn the_delay_holds_for_a_robots_txt_that_stands_elsewhere() {
+    let script = Script::new()
+        .on("/robots.txt", Answer::redirect(302, "/r1"))
+        .on("/r1", Answer::redirect(302, "/r2"))
+        .on("/r2", Answer::text("User-agent: *\nDisallow: /b\n"))
+        .on("/", page(&["/a", "/b"]))
+        .on("/a", Answer::html("a"));
+    let server = Server::start(script);
+    let run = crawl(&[server.url("/").as_str(), "--delay", "300ms"]);
+    assert_all_ok(&run, 2);
+    assert_eq!(server.log().len(), 5);
+    assert_pauses(server.log(), Duration::from_millis(300));
+}
+
+#[test]
 fn many_names_on_one_address_wait_for_each_other_with_ip_delay() {
     let script = Script::new().on("/", page(&["/a"])).on("/a", Answer::html("a"));
     let server = Server::start(script);

@@ -157,6 +157,46 @@ fn a_redirect_without_a_usable_location_is_an_error_of_its_page() {
 }
 
 #[test]
+fn a_location_may_be_relative_and_in_any_characters() {
+    let script = Script::new()
+        .on("/", page(&["/dir/a", "/dir/b", "/dir/c"]))
+        .on("/dir/a", Answer::redirect(302, "caf\u{e9}?q=1#part"))
+        .on("/dir/b", Answer::redirect(302, "  ../with space  "))
+        .on("/dir/c", Answer::redirect(302, "//127.0.0.1:1/other-port"))
+        .rule(|r| {
+            ["/dir/caf%C3%A9?q=1", "/with%20space"].contains(&r.path.as_str()).then(|| Answer::html("x"))
+        });
+    let server = Server::start(script);
+    let run = crawl(&[server.url("/").as_str(), "--retries", "0"]);
+    assert_eq!(run.page(&server.url("/dir/caf%C3%A9?q=1"))["status"], 200);
+    assert_eq!(run.page(&server.url("/with%20space"))["status"], 200);
+    assert_eq!(run.page(&server.url("/dir/c"))["redirect_to"], "http://127.0.0.1:1/other-port");
+}
+
+#[test]
+fn the_rules_of_the_new_host_hold_for_the_same_page_there() {
+    let script = Script::new()
+        .on_host("a.test", "/robots.txt", Answer::text("User-agent: *\nDisallow: /closed\n"))
+        .on_host("a.test", "/open", page(&["/more"]))
+        .on("/more", Answer::html("more"))
+        .rule(|request| {
+            let port = request.header("host")?.rsplit_once(':')?.1;
+            let moved = request.host == "www.a.test" && ["/open", "/closed"].contains(&request.path.as_str());
+            moved.then(|| Answer::redirect(301, &format!("http://a.test:{port}{}", request.path)))
+        })
+        .on_host("www.a.test", "/", page(&["/open", "/closed"]));
+    let server = Server::start(script);
+    let seed = server.url_of("www.a.test", "/");
+    let run = crawl(&[&seed, "--fold-www", "--resolve", "*.test:127.0.0.1"]);
+    let asked = |host: &str, path: &str| server.requests(path).iter().filter(|r| r.host == host).count();
+    assert_eq!((asked("a.test", "/open"), asked("a.test", "/closed")), (1, 0));
+    assert_eq!(asked("a.test", "/robots.txt"), 1);
+    // asked once, and then forbidden: its record is what was heard
+    assert_eq!(run.page(&server.url_of("www.a.test", "/closed"))["status"], 301);
+    assert_eq!(run.number("pages.fetched"), 4, "{}", run.summary);
+}
+
+#[test]
 fn not_modified_and_multiple_choices_are_no_redirects() {
     let script = Script::new()
         .on("/", page(&["/304", "/300"]))

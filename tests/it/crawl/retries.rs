@@ -55,6 +55,14 @@ fn a_body_that_stays_short_is_kept_and_said_to_be_short() {
 }
 
 #[test]
+fn chunks_without_a_last_one_are_short_too() {
+    let cut =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<p>hi\r\n";
+    let (page, requests, _) = ask(vec![Answer::raw(cut)], &["--retries", "1"]);
+    assert_eq!((&page["truncated"], requests), (&"disconnect".into(), 2), "{page}");
+}
+
+#[test]
 fn what_is_not_http_is_a_record_and_not_asked_again() {
     let garbage: Vec<u8> = (0..4096_u32).map(|i| ((i * 7919) >> 3) as u8).collect();
     for bytes in [garbage, b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), b"HTTP/1.1 abc Nonsense\r\n\r\n".to_vec()] {
