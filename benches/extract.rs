@@ -134,7 +134,9 @@ fn measure(name: &str, pages: &[Vec<u8>]) {
     while times[0].len() < 3 || (begun.elapsed() < TIME_PER_SET && times[0].len() < 2000) {
         for ((_, side), times) in sides.iter_mut().zip(&mut times) {
             let begun = Instant::now();
-            pages.iter().for_each(|page| _ = black_box(side(page)));
+            for page in pages {
+                black_box(side(page));
+            }
             times.push(begun.elapsed());
         }
     }

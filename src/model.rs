@@ -342,6 +342,7 @@ pub struct Record {
     pub attempts: u32,
 }
 
+#[allow(clippy::ref_option, reason = "serde hands over a reference to the field")]
 fn shared_text<S: serde::Serializer>(text: &Option<Arc<str>>, serializer: S) -> Result<S::Ok, S::Error> {
     match text {
         Some(text) => serializer.serialize_some(&**text),

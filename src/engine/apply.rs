@@ -162,7 +162,7 @@ impl Core {
         for candidate in accepted {
             self.accept(candidate)?;
         }
-        self.frontier.acknowledge(job.origin, job.attempt.sequence)?;
+        self.frontier.acknowledge(job.attempt.queue, job.attempt.sequence)?;
         self.buffers.extend(Buffers { links, line }.emptied());
         Ok(())
     }

@@ -313,7 +313,7 @@ impl Core {
         }
         Ok(origin.claimed.pop_front().map(|claimed| {
             self.held -= 1;
-            Attempt::from(claimed)
+            Attempt::new(id, claimed)
         }))
     }
 
@@ -360,7 +360,7 @@ impl Core {
                 self.log_skipped_attempt(id, &attempt, reason)?;
             }
         }
-        self.frontier.acknowledge(id, attempt.sequence)?;
+        self.frontier.acknowledge(attempt.queue, attempt.sequence)?;
         Ok(())
     }
 

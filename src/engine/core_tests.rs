@@ -102,7 +102,7 @@ impl Default for Setup {
     }
 }
 
-fn simulation(web: Web, seeds: &[&str], setup: Setup) -> Simulation {
+fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation {
     let config = setup.options.resolve().expect("valid options");
     let scope = Arc::new(RwLock::new(Scope::new(&config).expect("valid scope")));
     let politeness = Politeness {
@@ -333,7 +333,7 @@ fn every_reachable_page_is_asked_once_after_its_robots_txt() {
         .page("http://a.test/1", &["http://a.test/", "http://a.test/2"])
         .page("http://a.test/2", &["http://a.test/1#part", "http://a.test/1"])
         .page("http://b.test/", &["http://a.test/"]);
-    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    let mut simulation = simulation(web, &["http://a.test/"], &Setup::default());
     assert_eq!(simulation.run(), EndReason::Done);
     assert!(simulation.requests().values().all(|times| *times == 1));
     assert_eq!(
@@ -350,7 +350,7 @@ fn what_robots_txt_denies_is_skipped_and_counted() {
         .page("http://a.test/open", &[])
         .robots
         .insert("http://a.test".into(), vec![Ok("User-agent: *\nDisallow: /private/\n")]);
-    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    let mut simulation = simulation(web, &["http://a.test/"], &Setup::default());
     simulation.run();
     assert_eq!(simulation.recorded(), ["http://a.test/", "http://a.test/open"]);
     assert_eq!(simulation.core.counters().skipped_after_queue.of(SkipReason::RobotsDenied), 1);
@@ -360,7 +360,7 @@ fn what_robots_txt_denies_is_skipped_and_counted() {
 fn a_robots_txt_that_cannot_be_reached_is_tried_thrice_and_closes_the_origin() {
     let mut web = Web::default();
     web.page("http://a.test/", &[]).robots.insert("http://a.test".into(), vec![Err(ErrorKind::Timeout)]);
-    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    let mut simulation = simulation(web, &["http://a.test/"], &Setup::default());
     assert_eq!(simulation.run(), EndReason::Done);
     assert_eq!(simulation.requests().get("http://a.test/robots.txt"), Some(&3));
     assert_eq!(simulation.skipped(SkipReason::RobotsUnreachable), 1);
@@ -373,7 +373,7 @@ fn a_robots_txt_that_comes_late_opens_the_origin() {
     web.page("http://a.test/", &[])
         .robots
         .insert("http://a.test".into(), vec![Err(ErrorKind::Timeout), Err(ErrorKind::Timeout), Ok("")]);
-    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    let mut simulation = simulation(web, &["http://a.test/"], &Setup::default());
     simulation.run();
     assert_eq!(simulation.recorded(), ["http://a.test/"]);
 }
@@ -386,7 +386,7 @@ fn a_dead_host_is_given_up_and_what_was_never_asked_is_a_skip() {
     for url in &dead {
         web.answers(url, vec![Answer::Fails(ErrorKind::Connect)]);
     }
-    let mut simulation = simulation(web, &["http://a.test/"], Setup::default());
+    let mut simulation = simulation(web, &["http://a.test/"], &Setup::default());
     assert_eq!(simulation.run(), EndReason::Done);
     let asked =
         simulation.requests().keys().filter(|url| url.starts_with("http://dead.test/")).count() as u64;
@@ -406,7 +406,7 @@ fn a_failed_page_is_tried_again_and_recorded_once() {
             vec![Answer::Fails(ErrorKind::Timeout), Answer::Status(500), Answer::Links(vec![])],
         )
         .answers("http://a.test/broken", vec![Answer::Fails(ErrorKind::Timeout)]);
-    let mut simulation = simulation(web, &["http://a.test/"], with(|o| o.retries = Some(2)));
+    let mut simulation = simulation(web, &["http://a.test/"], &with(|o| o.retries = Some(2)));
     simulation.run();
     assert_eq!(simulation.requests()["http://a.test/flaky"], 3);
     assert_eq!(simulation.requests()["http://a.test/broken"], 3);
@@ -427,7 +427,7 @@ fn a_host_that_asks_to_slow_down_rests_as_a_whole() {
     let wait = Duration::from_secs(7);
     web.answers("http://a.test/0", vec![Answer::SlowDown(Some(wait)), Answer::Links(vec![])]);
     let setup = Setup { delay: Duration::from_millis(10), ..Setup::default() };
-    let mut simulation = simulation(web, &["http://a.test/"], setup);
+    let mut simulation = simulation(web, &["http://a.test/"], &setup);
     simulation.run();
     let slowed = simulation.log.iter().position(|request| request.url == "http://a.test/0").expect("asked");
     let until = simulation.log[slowed].to.after(wait);
@@ -442,7 +442,7 @@ fn a_redirect_is_a_link_and_a_loop_of_redirects_ends() {
     let mut web = Web::default();
     web.answers("http://a.test/a", vec![Answer::Redirect("http://a.test/b".into())])
         .answers("http://a.test/b", vec![Answer::Redirect("http://a.test/a".into())]);
-    let mut simulation = simulation(web, &["http://a.test/a"], Setup::default());
+    let mut simulation = simulation(web, &["http://a.test/a"], &Setup::default());
     simulation.run();
     assert_eq!(simulation.recorded(), ["http://a.test/a", "http://a.test/b"]);
     assert_eq!(simulation.core.counters().repeats, 1);
@@ -454,7 +454,7 @@ fn a_seed_that_redirects_moves_its_scope_along() {
     web.answers("http://a.test/", vec![Answer::Redirect("http://www.a.test/".into())])
         .page("http://www.a.test/", &["http://www.a.test/1", "http://c.test/"])
         .page("http://www.a.test/1", &[]);
-    let mut simulation = simulation(web, &["http://a.test/"], with(|o| o.scope = Some(ScopeKind::Host)));
+    let mut simulation = simulation(web, &["http://a.test/"], &with(|o| o.scope = Some(ScopeKind::Host)));
     simulation.run();
     assert_eq!(simulation.recorded(), ["http://a.test/", "http://www.a.test/", "http://www.a.test/1"]);
     assert_eq!(simulation.skipped(SkipReason::OutOfScope), 1);
@@ -471,7 +471,7 @@ fn the_page_limit_is_never_exceeded_and_what_is_left_stays_queued() {
     }
     web.latency = Duration::from_millis(5);
     let mut simulation =
-        simulation(web, &["http://a.test/"], with(|o| o.max_pages = Some(crate::config::Count(10))));
+        simulation(web, &["http://a.test/"], &with(|o| o.max_pages = Some(crate::config::Count(10))));
     assert_eq!(simulation.run(), EndReason::PageLimit);
     assert_eq!(simulation.recorded().len(), 10);
     assert_eq!(simulation.core.queued() + simulation.core.doubts_pending(), 91);
@@ -487,7 +487,7 @@ fn the_limit_of_a_host_is_kept_and_the_others_go_on() {
         web.page(url, &[]);
     }
     let mut simulation =
-        simulation(web, &["http://a.test/"], with(|o| o.max_pages_per_host = Some(crate::config::Count(5))));
+        simulation(web, &["http://a.test/"], &with(|o| o.max_pages_per_host = Some(crate::config::Count(5))));
     assert_eq!(simulation.run(), EndReason::Done);
     assert_eq!(simulation.recorded().len(), 10);
     assert_eq!(simulation.skipped(SkipReason::HostLimit), 51);
@@ -504,7 +504,7 @@ fn a_slow_host_does_not_hold_up_the_others() {
         web.page(url, &[]);
     }
     web.robots.insert("http://slow.test".into(), vec![Ok("User-agent: *\nCrawl-delay: 10\n")]);
-    let mut simulation = simulation(web, &["http://slow.test/"], Setup::default());
+    let mut simulation = simulation(web, &["http://slow.test/"], &Setup::default());
     simulation.run();
     let last = simulation.log.iter().filter(|request| request.host != "slow.test").map(|request| request.to);
     let slow = simulation.log.iter().filter(|request| request.host == "slow.test").map(|request| request.to);
@@ -542,7 +542,7 @@ proptest! {
             setup.table_bytes = 64;
             setup.doubts = 3;
         }
-        let mut simulation = simulation(web, &[&address(0)], setup);
+        let mut simulation = simulation(web, &[&address(0)], &setup);
         prop_assert_eq!(simulation.run(), EndReason::Done);
 
         let mut reachable = BTreeSet::from([0]);

@@ -18,6 +18,9 @@ use crate::stats::EndReason;
 /// How often gathered lines are given to the system and the observer is told where things stand.
 const TICK: Duration = Duration::from_millis(200);
 
+/// What is done several times a second.
+pub(crate) type Tick<'a> = dyn FnMut(&mut Core, Moment, &mut dyn Observer) -> Result<(), CoreError> + 'a;
+
 /// What the loop needs beside the core.
 pub(crate) struct Drive<'a> {
     pub(crate) core: &'a mut Core,
@@ -25,7 +28,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) observer: &'a mut dyn Observer,
     pub(crate) stop: watch::Receiver<Urgency>,
     /// Called every [`TICK`] with the time since the start.
-    pub(crate) tick: &'a mut dyn FnMut(&mut Core, Moment, &mut dyn Observer) -> Result<(), CoreError>,
+    pub(crate) tick: &'a mut Tick<'a>,
     pub(crate) started: Instant,
 }
 

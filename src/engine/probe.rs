@@ -17,7 +17,7 @@ use crate::url::{KeySecret, Parts};
 pub struct OwnerProbe {
     core: Core,
     secret: KeySecret,
-    flying: Vec<Box<PageOutcome>>,
+    flying: Vec<PageOutcome>,
     now: Moment,
 }
 
@@ -91,7 +91,7 @@ impl OwnerProbe {
         self.now = self.now.after(Duration::from_micros(1));
         match self.core.next(self.now)? {
             Next::Ready(Job::Page(job)) => {
-                self.flying.push(Box::new(new_outcome(*job)));
+                self.flying.push(new_outcome(*job));
                 Ok(true)
             }
             _ => Ok(false),
@@ -106,7 +106,7 @@ impl OwnerProbe {
         if let Some(mut outcome) = self.flying.pop() {
             outcome.links = links;
             outcome.record.status = Some(200);
-            self.core.apply(Outcome::Page(outcome), self.now)?;
+            self.core.apply(Outcome::Page(Box::new(outcome)), self.now)?;
         }
         Ok(())
     }

@@ -57,7 +57,7 @@ impl Reporter {
 
     /// Where things stand.
     pub(crate) fn snapshot(&self, core: &mut Core) -> Snapshot {
-        let filter = self.filter(core);
+        let filter = filter(core);
         let counters = core.counters();
         Snapshot {
             pages: Pages {
@@ -104,22 +104,6 @@ impl Reporter {
         }
     }
 
-    fn filter(&self, core: &mut Core) -> Option<FilterState> {
-        let health = core.visited().health()?;
-        Some(FilterState {
-            dedup: health.dedup,
-            kind: health.kind,
-            bits: health.bits,
-            bits_per_url: health.bits_per_url,
-            hashes: health.hashes,
-            items: health.items,
-            fill_ratio: health.fill_ratio,
-            estimated_fpr: health.estimated_fpr,
-            expected_pages_missed: health.expected_pages_missed,
-            health: health.verdict,
-        })
-    }
-
     /// The last word.
     pub(crate) fn summary(&self, core: &mut Core, end: EndReason) -> Summary {
         let mut totals = self.snapshot(core);
@@ -129,4 +113,20 @@ impl Reporter {
         let end_reason = if nothing { EndReason::NothingFetched } else { end };
         Summary { end_reason, totals }
     }
+}
+
+fn filter(core: &mut Core) -> Option<FilterState> {
+    let health = core.visited().health()?;
+    Some(FilterState {
+        dedup: health.dedup,
+        kind: health.kind,
+        bits: health.bits,
+        bits_per_url: health.bits_per_url,
+        hashes: health.hashes,
+        items: health.items,
+        fill_ratio: health.fill_ratio,
+        estimated_fpr: health.estimated_fpr,
+        expected_pages_missed: health.expected_pages_missed,
+        health: health.verdict,
+    })
 }

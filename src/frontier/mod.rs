@@ -5,16 +5,18 @@
 //! pauses and failures. Neither knows of the network, of the visited set or of
 //! a clock; time is an argument.
 
+mod addresses;
+mod hosts;
 mod memory;
 mod schedule;
 
 use std::time::Duration;
 
-pub use memory::MemoryFrontier;
-pub use schedule::{
-    Attempt, Availability, DrainReason, FIRST_PAUSE, Host, HostId, Origin, OriginId, Pick, Politeness,
-    RobotsState, Schedule,
+pub use hosts::{
+    Attempt, Availability, DrainReason, Host, HostId, Origin, OriginId, Politeness, RobotsState,
 };
+pub use memory::MemoryFrontier;
+pub use schedule::{FIRST_PAUSE, Pick, Schedule};
 
 use crate::model::Candidate;
 

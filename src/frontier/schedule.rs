@@ -1,9 +1,8 @@
-//! When each host may be asked: delays, pauses, failures, slots, addresses.
+//! When each host may be asked: delays, pauses, failures, slots.
 //!
-//! A *host* (a name) is what politeness speaks of; an *origin* (scheme, host
-//! and port) is what robots.txt speaks of and what has a queue. A heap holds
-//! each host that has something to do once, by the time it may be asked next,
-//! so no call looks at all hosts. Hosts that may be asked at once take turns.
+//! A heap holds each host that has something to do once, by the time it may be
+//! asked next, so no call looks at all hosts. Hosts that may be asked at once
+//! take turns.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -11,288 +10,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Claimed, Moment};
-use crate::model::{Candidate, Record};
-use crate::robots::RobotsRules;
-
-/// A host name, by number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct HostId(u32);
-
-/// An origin, by number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct OriginId(u32);
-
-impl HostId {
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl OriginId {
-    /// The number, counted from 0 in order of appearance.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    #[cfg(test)]
-    pub(super) fn from_index(index: u32) -> Self {
-        Self(index)
-    }
-}
-
-/// The settings of politeness.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Politeness {
-    /// Pause between the end of a fetch and the next one of the same host.
-    pub delay: Duration,
-    /// Each pause is multiplied by a random factor of 0.5 to 1.5.
-    pub random_wait: bool,
-    /// Pause between the end of a fetch and the next one of the same address.
-    pub address_delay: Duration,
-    /// The longest `Crawl-delay` that is honoured as it stands.
-    pub max_crawl_delay: Duration,
-    /// Requests in flight at most for one host; 1 where the host has a delay.
-    pub per_host: usize,
-    /// Failures of a host in a row after which it is given up.
-    pub host_failures: u32,
-    /// Records of one host at most.
-    pub max_pages_per_host: Option<u64>,
-    /// Seeds the random factor.
-    pub seed: u64,
-}
-
-/// What is known of an origin's robots.txt.
-#[derive(Debug, Clone)]
-pub enum RobotsState {
-    /// Nothing yet.
-    Unknown,
-    /// A request is in flight.
-    Fetching {
-        /// Requests made before this one that failed.
-        failures: u32,
-        /// The last good copy, where it is being refreshed.
-        last: Option<Arc<RobotsRules>>,
-    },
-    /// Asking failed; to be asked again.
-    Retry {
-        /// Requests that failed so far.
-        failures: u32,
-        /// Not before.
-        at: Moment,
-        /// The last good copy.
-        last: Option<Arc<RobotsRules>>,
-    },
-    /// It stands elsewhere, and that place is asked next.
-    Redirected {
-        /// The URL to ask.
-        to: Arc<str>,
-        /// Redirects so far.
-        hops: u32,
-        /// Requests that have failed before.
-        failures: u32,
-        /// The last good copy.
-        last: Option<Arc<RobotsRules>>,
-    },
-    /// These rules hold.
-    Known {
-        /// The rules.
-        rules: Arc<RobotsRules>,
-        /// Until then.
-        until: Moment,
-    },
-    /// Given up: nothing of this origin is fetched any more.
-    Drained(DrainReason),
-}
-
-/// Why all that is left of a host or an origin is skipped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DrainReason {
-    /// Its robots.txt could not be read.
-    RobotsUnreachable,
-    /// The host failed too often in a row.
-    HostUnreachable,
-    /// `--max-pages-per-host` is reached.
-    HostLimit,
-    /// The address guard refuses it.
-    PrivateAddress,
-}
-
-/// A candidate on its way, with what has happened to it so far.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Attempt {
-    /// Its place in its queue, for the acknowledgement.
-    pub sequence: u64,
-    /// What to fetch; its URL may have been replaced by another spelling of the same key.
-    pub candidate: Candidate,
-    /// Requests made so far.
-    pub requests: u32,
-    /// Requests that failed so far.
-    pub failures: u32,
-    /// The canonical spelling has been put in place of the one as written.
-    pub respelled: bool,
-    /// The record to write if nothing better comes.
-    pub fallback: Option<Box<Record>>,
-}
-
-impl From<Claimed> for Attempt {
-    fn from(claimed: Claimed) -> Self {
-        Self {
-            sequence: claimed.sequence,
-            candidate: claimed.candidate,
-            requests: 0,
-            failures: 0,
-            respelled: false,
-            fallback: None,
-        }
-    }
-}
-
-/// Whether an origin has something to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Availability {
-    /// At once, as far as the origin is concerned.
-    Now,
-    /// Not before this moment.
-    At(Moment),
-    /// Not until something happens.
-    Never,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    at: Moment,
-    ticket: u64,
-    attempt: Attempt,
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.ticket) == (other.at, other.ticket)
-    }
-}
-impl Eq for Waiting {}
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Waiting {
-    // Reversed, so that the heap gives the earliest first.
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (other.at, other.ticket).cmp(&(self.at, self.ticket))
-    }
-}
-
-/// Attempts of one origin that may wait at a time before no new candidate of it is claimed.
-const MOST_WAITING: usize = 16;
-
-/// Scheme, host and port: what has a queue and a robots.txt.
-#[derive(Debug)]
-pub struct Origin {
-    /// `scheme://host[:port]`.
-    pub name: Arc<str>,
-    /// Its host.
-    pub host: HostId,
-    /// What is known of its robots.txt.
-    pub robots: RobotsState,
-    /// Candidates claimed from the frontier, to be fetched next.
-    pub claimed: VecDeque<Claimed>,
-    /// Candidates of its queue that are not claimed.
-    pub unclaimed: u64,
-    waiting: BinaryHeap<Waiting>,
-    in_ready: bool,
-    timed_at: Option<Moment>,
-}
-
-impl Origin {
-    /// Attempts that wait for their time.
-    pub fn waiting(&self) -> usize {
-        self.waiting.len()
-    }
-
-    /// Takes an attempt whose time has come, or any where `drained`.
-    pub fn take_waiting(&mut self, now: Moment, drained: bool) -> Option<Attempt> {
-        if drained || self.waiting.peek()?.at <= now {
-            return self.waiting.pop().map(|waiting| waiting.attempt);
-        }
-        None
-    }
-
-    /// Whether new candidates may be taken from its queue.
-    pub fn may_claim(&self) -> bool {
-        self.waiting.len() < MOST_WAITING
-    }
-
-    fn has_work(&self) -> bool {
-        self.unclaimed > 0 || !self.claimed.is_empty() || !self.waiting.is_empty()
-    }
-
-    fn availability(&self, host_drained: bool, obey_robots: bool) -> Availability {
-        if !self.has_work() {
-            return Availability::Never;
-        }
-        if host_drained {
-            return Availability::Now;
-        }
-        match &self.robots {
-            RobotsState::Drained(_) | RobotsState::Redirected { .. } => Availability::Now,
-            RobotsState::Unknown if obey_robots => Availability::Now,
-            RobotsState::Fetching { .. } => Availability::Never,
-            RobotsState::Retry { at, .. } => Availability::At(*at),
-            RobotsState::Known { .. } | RobotsState::Unknown => {
-                if self.may_claim() && (self.unclaimed > 0 || !self.claimed.is_empty()) {
-                    return Availability::Now;
-                }
-                self.waiting.peek().map_or(Availability::Never, |first| Availability::At(first.at))
-            }
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Address {
-    Unknown,
-    Resolving,
-    Known(usize),
-}
-
-/// A host name: what politeness speaks of.
-#[derive(Debug)]
-pub struct Host {
-    /// The name, without port.
-    pub name: Arc<str>,
-    /// Requests in flight.
-    pub in_flight: u32,
-    /// Page requests in flight.
-    pub pages_in_flight: u32,
-    /// Records written.
-    pub records: u64,
-    /// Failures of the host in a row.
-    pub failures: u32,
-    /// Failures in a row that may be the page's as well as the host's.
-    pub transient_failures: u32,
-    /// Answers in a row that asked to slow down without saying for how long.
-    pub slow_downs: u32,
-    /// Given up, and why.
-    pub drained: Option<DrainReason>,
-    origins: Vec<OriginId>,
-    next_allowed: Moment,
-    crawl_delay: Duration,
-    address: Address,
-    ready: VecDeque<OriginId>,
-    timed: BinaryHeap<Reverse<(Moment, OriginId)>>,
-    /// The one entry of the heap that counts.
-    entry: Option<(Moment, u64)>,
-    parked_at_address: bool,
-}
-
-#[derive(Debug, Default)]
-struct AddressState {
-    next_allowed: Moment,
-    busy: bool,
-    parked: VecDeque<HostId>,
-}
+use super::Moment;
+use super::addresses::AddressState;
+use super::hosts::{
+    Address, Attempt, Availability, DrainReason, Host, HostId, Origin, OriginId, Politeness, RobotsState,
+    Waiting,
+};
 
 /// What [`Schedule::pick`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -310,18 +33,18 @@ pub enum Pick {
 /// All hosts and origins, and when each may be asked.
 #[derive(Debug)]
 pub struct Schedule {
-    politeness: Politeness,
-    obey_robots: bool,
-    hosts: Vec<Host>,
-    origins: Vec<Origin>,
-    host_names: HashMap<Arc<str>, HostId>,
-    origin_names: HashMap<Arc<str>, OriginId>,
-    heap: BinaryHeap<Reverse<(Moment, u64, HostId)>>,
-    addresses: Vec<AddressState>,
-    address_numbers: HashMap<IpAddr, usize>,
-    next_ticket: u64,
-    random: u64,
-    last: Option<OriginId>,
+    pub(super) politeness: Politeness,
+    pub(super) obey_robots: bool,
+    pub(super) hosts: Vec<Host>,
+    pub(super) origins: Vec<Origin>,
+    pub(super) host_names: HashMap<Arc<str>, HostId>,
+    pub(super) origin_names: HashMap<Arc<str>, OriginId>,
+    pub(super) heap: BinaryHeap<Reverse<(Moment, u64, HostId)>>,
+    pub(super) addresses: Vec<AddressState>,
+    pub(super) address_numbers: HashMap<IpAddr, usize>,
+    pub(super) next_ticket: u64,
+    pub(super) random: u64,
+    pub(super) last: Option<OriginId>,
 }
 
 impl Schedule {
@@ -487,7 +210,7 @@ impl Schedule {
         self.place(host_id);
     }
 
-    fn host_done(&self, id: HostId) -> bool {
+    pub(super) fn host_done(&self, id: HostId) -> bool {
         let host = &self.hosts[id.index()];
         host.drained.is_some() || self.politeness.max_pages_per_host.is_some_and(|most| host.records >= most)
     }
@@ -531,7 +254,7 @@ impl Schedule {
         None
     }
 
-    fn place(&mut self, id: HostId) {
+    pub(super) fn place(&mut self, id: HostId) {
         let due = self.due(id);
         let host = &mut self.hosts[id.index()];
         match (due, host.entry) {
@@ -612,31 +335,6 @@ impl Schedule {
         Some(origin)
     }
 
-    /// Whether the host must wait for others at its address; then it is parked or put off.
-    fn held_by_address(&mut self, id: HostId, now: Moment) -> bool {
-        if self.politeness.address_delay.is_zero() || self.host_done(id) {
-            return false;
-        }
-        let Address::Known(number) = self.hosts[id.index()].address else {
-            return false;
-        };
-        let address = &mut self.addresses[number];
-        let host = &mut self.hosts[id.index()];
-        if address.busy {
-            host.parked_at_address = true;
-            address.parked.push_back(id);
-            return true;
-        }
-        if address.next_allowed > now {
-            let at = address.next_allowed;
-            self.next_ticket += 1;
-            host.entry = Some((at, self.next_ticket));
-            self.heap.push(Reverse((at, self.next_ticket, id)));
-            return true;
-        }
-        false
-    }
-
     /// A request to this origin begins.
     pub fn started(&mut self, id: OriginId, page: bool) {
         let host_id = self.origins[id.index()].host;
@@ -664,24 +362,7 @@ impl Schedule {
         self.refresh(id);
     }
 
-    fn release_address(&mut self, number: usize, now: Moment) {
-        let delay = self.randomized(self.politeness.address_delay);
-        let address = &mut self.addresses[number];
-        address.busy = false;
-        address.next_allowed = address.next_allowed.max(now.after(delay));
-        self.unpark(number);
-    }
-
-    /// Lets every host that waits at an address be placed again; the first to be picked takes it.
-    fn unpark(&mut self, number: usize) {
-        let parked = std::mem::take(&mut self.addresses[number].parked);
-        for id in parked {
-            self.hosts[id.index()].parked_at_address = false;
-            self.place(id);
-        }
-    }
-
-    fn randomized(&mut self, delay: Duration) -> Duration {
+    pub(super) fn randomized(&mut self, delay: Duration) -> Duration {
         if !self.politeness.random_wait || delay.is_zero() {
             return delay;
         }
@@ -690,27 +371,6 @@ impl Schedule {
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
         delay.mul_f64(0.5 + (self.random >> 11) as f64 / (1u64 << 53) as f64)
-    }
-
-    /// The address look-up of this origin's host begins.
-    pub fn resolving(&mut self, id: OriginId) {
-        self.host_mut(id).address = Address::Resolving;
-    }
-
-    /// The address look-up has ended; without an address the host counts as its own.
-    pub fn resolved(&mut self, id: OriginId, address: Option<IpAddr>) {
-        let number = match address {
-            Some(address) => *self.address_numbers.entry(address).or_insert_with(|| {
-                self.addresses.push(AddressState::default());
-                self.addresses.len() - 1
-            }),
-            None => {
-                self.addresses.push(AddressState::default());
-                self.addresses.len() - 1
-            }
-        };
-        self.host_mut(id).address = Address::Known(number);
-        self.refresh(id);
     }
 
     /// Nothing is asked of this origin's host before `until`.
