@@ -268,7 +268,7 @@ mod tests {
             "timeout 1",
             "50 settled, 2 of them new after all; 0 pending",
             "out_of_scope 800",
-            "good: no page is lost",
+            "good: no page is missed",
             "peak 40.0 MiB of 64.0 MiB",
             "3m 20s (6.0 pages a second)",
         ] {
