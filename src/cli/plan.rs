@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 use dragline::budget::Plan;
 use dragline::config::{Config, Dedup, FilterKind, Options};
-use dragline::engine;
+use dragline::engine::{self, FilterPlan};
 use dragline::report::human;
 use dragline::visited::Sizing;
 
@@ -40,13 +40,13 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let options = layers::merged(arguments.options, matches, arguments.config.as_deref())?;
     let config = options.resolve()?;
-    let (plan, sizing) =
+    let (plan, filter) =
         engine::plan(&config).map_err(|error| Failure::new(ExitCode::Configuration, error.to_string()))?;
     let mut text = parts_table(&plan);
     if config.dedup == Dedup::Exact {
         append(&mut text, format_args!("\nno filter: --dedup exact decides by its table of keys\n"));
     } else {
-        text.push_str(&filter_text(&config, &sizing));
+        text.push_str(&filter_text(&config, &filter));
         text.push_str(&urls_to_memory(&config, &options));
         text.push_str(&memory_to_urls(&config, &plan));
     }
@@ -70,13 +70,21 @@ fn parts_table(plan: &Plan) -> String {
     text
 }
 
-fn filter_text(config: &Config, sizing: &Sizing) -> String {
+fn filter_text(config: &Config, filter: &FilterPlan) -> String {
+    let sizing = &filter.largest;
     let (kind, size) = (name(sizing.kind), human::bytes(sizing.bytes()));
     let (urls, bits_per_url) = (human::grouped(sizing.urls), sizing.bits_per_url());
     let mut text = String::from("\nfilter\n");
     append(&mut text, format_args!("  kind          {kind}\n"));
     append(&mut text, format_args!("  size          {size} ({} bits)\n", sizing.bits));
     append(&mut text, format_args!("  made for      {urls} URLs at {bits_per_url:.2} bits each\n"));
+    if filter.first.bits < sizing.bits {
+        let (size, urls) = (human::bytes(filter.first.bytes()), human::grouped(filter.first.urls));
+        append(
+            &mut text,
+            format_args!("  begins with   {size}, made for {urls} URLs, and grows when they are there\n"),
+        );
+    }
     append(&mut text, format_args!("  hashes        {}\n", sizing.hashes));
     let rate = human::percent(sizing.rate);
     append(&mut text, format_args!("  false positives at that load: {rate}\n"));

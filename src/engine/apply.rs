@@ -204,6 +204,7 @@ impl Core {
         }
         let mut answers = std::mem::take(&mut self.answers);
         self.visited.ask(&keys, &mut answers)?;
+        self.grow_filter()?;
         let mut accepted = Vec::new();
         let mut referrer: Option<Arc<str>> = None;
         for (link, answer) in wanted.iter().zip(&answers) {

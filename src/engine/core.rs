@@ -17,7 +17,7 @@ use crate::model::{Candidate, Record, SkipReason, UrlKey};
 use crate::scope::Scope;
 use crate::sink::{Page, Sink, Skipped, encode_line};
 use crate::stats::{Counters, EndReason};
-use crate::visited::{Answer, ExactError, Visited};
+use crate::visited::{Answer, ExactError, GrowError, Sizing, Visited};
 
 /// The crawl cannot go on: what it would decide next could no longer be kept.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +46,8 @@ pub(crate) struct CoreSettings {
     pub(crate) obey_robots: bool,
     /// Rows for skipped URLs are wanted.
     pub(crate) log_skipped: bool,
+    /// What the filter may grow to.
+    pub(crate) largest_filter: Sizing,
     /// Doubts that may gather before they are settled.
     pub(crate) doubts: usize,
     /// Limits that others hold to, for saying which one it was.
@@ -438,6 +440,23 @@ impl Core {
     pub(super) fn repeat(&mut self, key: UrlKey, depth: u32) {
         self.counters.repeats += 1;
         self.counters.depth_shadowed += u64::from(self.shadow.met_again(key, depth));
+    }
+
+    /// Makes the filter larger where it is full. That there is no memory for a larger one is no
+    /// failure: a full filter costs time, not pages.
+    pub(super) fn grow_filter(&mut self) -> Result<(), CoreError> {
+        match self.visited.grow_if_full(&self.settings.largest_filter) {
+            Ok(None) => Ok(()),
+            Ok(Some(sizing)) => {
+                self.events.push(Event::FilterGrew { urls: sizing.urls });
+                Ok(())
+            }
+            Err(GrowError::Exact(error)) => Err(error.into()),
+            Err(_) => {
+                self.settings.largest_filter = *self.visited.sizing();
+                Ok(())
+            }
+        }
     }
 
     /// Decides every doubt exactly.

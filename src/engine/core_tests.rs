@@ -88,6 +88,7 @@ struct Setup {
     concurrency: usize,
     delay: Duration,
     doubts: usize,
+    filter_grows: bool,
 }
 
 impl Default for Setup {
@@ -98,6 +99,7 @@ impl Default for Setup {
             concurrency: 8,
             delay: Duration::ZERO,
             doubts: 64,
+            filter_grows: false,
         }
     }
 }
@@ -115,18 +117,20 @@ fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation {
         max_pages_per_host: config.max_pages_per_host,
         seed: 1,
     };
+    let (plan, filter) = super::plan::plan(&config).expect("enough memory");
+    let plan = crate::budget::Plan { exact_table: setup.table_bytes, ..plan };
+    let largest_filter = if setup.filter_grows { filter.largest } else { filter.first };
     let settings = CoreSettings {
         retries: config.retries,
         max_pages: config.max_pages,
         max_retry_after: config.max_retry_after,
         obey_robots: true,
         log_skipped: false,
+        largest_filter,
         doubts: setup.doubts,
         caps: super::core::Caps::default(),
     };
-    let (plan, sizing) = super::plan::plan(&config).expect("enough memory");
-    let plan = crate::budget::Plan { exact_table: setup.table_bytes, ..plan };
-    let visited = super::plan::visited(&config, &plan, sizing).expect("memory");
+    let visited = super::plan::visited(&config, &plan, &filter).expect("memory");
     let records = Records::default();
     let core = Core::new(
         settings,
@@ -513,9 +517,15 @@ fn a_slow_host_does_not_hold_up_the_others() {
 }
 
 /// A random web of up to `n` pages on a few hosts.
-fn webs() -> impl Strategy<Value = (Vec<Vec<usize>>, u64, Dedup, bool)> {
+fn webs() -> impl Strategy<Value = (Vec<Vec<usize>>, u64, Dedup, bool, bool)> {
     let links = prop::collection::vec(prop::collection::vec(0_usize..60, 0..12), 2..60);
-    (links, 0_u64..40, prop::sample::select(vec![Dedup::TwoStage, Dedup::Exact]), any::<bool>())
+    (
+        links,
+        0_u64..40,
+        prop::sample::select(vec![Dedup::TwoStage, Dedup::Exact]),
+        any::<bool>(),
+        any::<bool>(),
+    )
 }
 
 fn address(page: usize) -> String {
@@ -528,7 +538,7 @@ proptest! {
     /// Whatever the web and however small the filter and the table: every reachable page
     /// once, the counts add up at every step, and no host is asked before its delay has passed.
     #[test]
-    fn nothing_is_lost_doubled_or_hurried((links, delay, dedup, tiny) in webs()) {
+    fn nothing_is_lost_doubled_or_hurried((links, delay, dedup, tiny, filter_grows) in webs()) {
         let mut web = Web { latency: Duration::from_millis(3), ..Web::default() };
         for (page, targets) in links.iter().enumerate() {
             let targets = targets.iter().map(|target| address(target % links.len())).collect();
@@ -541,6 +551,7 @@ proptest! {
             setup.options.expected_urls = Some(crate::config::Count(8));
             setup.table_bytes = 64;
             setup.doubts = 3;
+            setup.filter_grows = filter_grows;
         }
         let mut simulation = simulation(web, &[&address(0)], &setup);
         prop_assert_eq!(simulation.run(), EndReason::Done);

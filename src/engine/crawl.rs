@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::core::{Caps, Core, CoreError, CoreSettings};
 use super::drive::Drive;
 use super::observer::Observer;
-use super::plan::{PlanError, plan};
+use super::plan::{FilterPlan, PlanError, plan};
 use super::reporter::Reporter;
 use super::shutdown::{StopHandle, listen};
 use super::worker::Shared;
@@ -157,18 +157,24 @@ impl CrawlBuilder {
     /// [`SetupError`], with nothing fetched.
     pub fn build(self) -> Result<Crawl, SetupError> {
         let config = Arc::new(self.options.resolve()?);
-        let (plan, sizing) = plan(&config)?;
+        let (plan, filter) = plan(&config)?;
         let secret = match self.seed {
             Some(seed) => KeySecret::from_seed(seed),
             None => KeySecret::random()?,
         };
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
-        let visited = super::plan::visited(&config, &plan, sizing)?;
+        let visited = super::plan::visited(&config, &plan, &filter)?;
         let schedule = schedule(&config, self.seed.unwrap_or(1));
         let frontier = Box::new(MemoryFrontier::new());
-        let mut core =
-            Core::new(core_settings(&config, &plan), frontier, visited, schedule, scope.clone(), self.sinks);
+        let mut core = Core::new(
+            core_settings(&config, &plan, &filter),
+            frontier,
+            visited,
+            schedule,
+            scope.clone(),
+            self.sinks,
+        );
         let hosts = queue_seeds(&mut core, self.seeds, &canonicalizer, &secret, &scope)?;
         let fetcher = Fetcher::new(&config, hosts)?;
         let directory = match self.output {
@@ -213,13 +219,14 @@ const HOST_FAILURES: u32 = 5;
 /// Bytes that a doubt is reckoned with: its URL, its key and what belongs to it.
 const DOUBT_BYTES: u64 = 256;
 
-fn core_settings(config: &Config, plan: &Plan) -> CoreSettings {
+fn core_settings(config: &Config, plan: &Plan, filter: &FilterPlan) -> CoreSettings {
     CoreSettings {
         retries: config.retries,
         max_pages: config.max_pages,
         max_retry_after: config.max_retry_after,
         obey_robots: config.robots == RobotsPolicy::Obey,
         log_skipped: config.log_skipped,
+        largest_filter: filter.largest,
         doubts: usize::try_from(plan.doubts / DOUBT_BYTES).unwrap_or(usize::MAX).max(1),
         caps: Caps {
             depth: config.depth,

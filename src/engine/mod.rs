@@ -23,6 +23,6 @@ mod worker;
 pub use core::CoreError;
 pub use crawl::{Crawl, CrawlBuilder, CrawlError, SetupError};
 pub use observer::{Event, Observer, Silent};
-pub use plan::{PlanError, plan};
+pub use plan::{FilterPlan, PlanError, plan};
 pub use robots::{RobotsError, robots_verdict};
 pub use shutdown::{StopHandle, Urgency};

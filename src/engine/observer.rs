@@ -45,6 +45,11 @@ pub enum Event {
         /// Where it leads.
         to: String,
     },
+    /// The filter was full and has been replaced by a larger one.
+    FilterGrew {
+        /// URLs it is made for now.
+        urls: u64,
+    },
     /// The filter's health is no longer what it was.
     FilterHealth {
         /// What it is now.
@@ -89,6 +94,7 @@ impl fmt::Display for Event {
             Event::ScopeMoved { from, to } => {
                 write!(out, "the seed {from} redirects to {to}, and the scope moves along")
             }
+            Event::FilterGrew { urls } => write!(out, "the filter has grown: it is made for {urls} URLs now"),
             Event::FilterHealth { sentence, .. } => write!(out, "the filter is {sentence}"),
             Event::Stopping { in_flight } => write!(
                 out,

@@ -19,13 +19,24 @@ pub enum PlanError {
     Memory(#[from] std::io::Error),
 }
 
-/// Splits the budget of a configuration and sizes its filter, which is made for
-/// `--expected-urls` where that is given, and else for as many URLs as its share holds.
-/// With `--dedup exact` there is no filter, and its sizing says what one would be.
+/// What the filter of a configuration is made for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FilterPlan {
+    /// At the start: `--expected-urls`, or little, so that a small crawl stays small.
+    pub first: Sizing,
+    /// At most, once it has grown; the filter it replaces finds room beside it.
+    pub largest: Sizing,
+}
+
+/// URLs that a filter is made for at the start where nobody said how many to expect.
+const FIRST_URLS: u64 = 250_000;
+
+/// Splits the budget of a configuration and sizes its filter. With `--dedup exact` there is no
+/// filter, and the sizes say what one would be.
 ///
 /// # Errors
 /// [`PlanError`] where the budget or the filter is impossible.
-pub fn plan(config: &Config) -> Result<(Plan, Sizing), PlanError> {
+pub fn plan(config: &Config) -> Result<(Plan, FilterPlan), PlanError> {
     let mut inputs = config.budget_inputs();
     let below = |source| ConfigError::Memory { given: Size(config.memory).to_string(), source };
     if let Some(urls) = config.expected_urls {
@@ -34,19 +45,34 @@ pub fn plan(config: &Config) -> Result<(Plan, Sizing), PlanError> {
             None => Sizing::from_bits_per_url(config.filter, urls, config.bits_per_url)?,
         };
         inputs.filter_bytes = Some(sizing.bytes());
-        return Ok((budget::plan(config.memory, &inputs).map_err(below)?, sizing));
+        let plan = budget::plan(config.memory, &inputs).map_err(below)?;
+        inputs.filter_bytes = None;
+        let room = budget::plan(config.memory, &inputs).map_err(below)?.filter;
+        let largest = largest(config, room)?;
+        let largest = if largest.bits > sizing.bits { largest } else { sizing };
+        return Ok((plan, FilterPlan { first: sizing, largest }));
     }
     let plan = budget::plan(config.memory, &inputs).map_err(below)?;
     let bytes = if config.dedup == Dedup::Exact { plan.exact_table } else { plan.filter };
-    let sizing = match config.fp_rate {
+    let largest = largest(config, bytes)?;
+    let small = Sizing::from_bits_per_url(config.filter, FIRST_URLS, largest.bits_per_url())?;
+    // A filter that decides alone cannot grow: nobody has kept its keys.
+    let first = if config.dedup == Dedup::Bloom || small.bits > largest.bits { largest } else { small };
+    Ok((plan, FilterPlan { first, largest }))
+}
+
+/// The largest filter that `bytes` hold, with room for the one it grows from.
+fn largest(config: &Config, bytes: u64) -> Result<Sizing, PlanError> {
+    let bytes = if config.dedup == Dedup::Bloom { bytes } else { bytes / 5 * 4 };
+    Ok(match config.fp_rate {
         Some(rate) => Sizing::from_memory_and_rate(config.filter, bytes, rate)?,
         None => Sizing::from_memory(config.filter, bytes, config.bits_per_url)?,
-    };
-    Ok((plan, sizing))
+    })
 }
 
 /// The visited set of a configuration, empty.
-pub(super) fn visited(config: &Config, plan: &Plan, sizing: Sizing) -> Result<Visited, PlanError> {
-    let settings = VisitedSettings { dedup: config.dedup, sizing, table_bytes: plan.exact_table };
+pub(super) fn visited(config: &Config, plan: &Plan, filter: &FilterPlan) -> Result<Visited, PlanError> {
+    let settings =
+        VisitedSettings { dedup: config.dedup, sizing: filter.first, table_bytes: plan.exact_table };
     Ok(Visited::new(&settings, Box::new(MemoryKeys::new()))?)
 }

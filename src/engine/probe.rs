@@ -34,8 +34,8 @@ impl OwnerProbe {
             ..Options::default()
         };
         let config = options.resolve()?;
-        let (plan, sizing) = plan::plan(&config)?;
-        let visited = plan::visited(&config, &plan, sizing)?;
+        let (plan, filter) = plan::plan(&config)?;
+        let visited = plan::visited(&config, &plan, &filter)?;
         let politeness = Politeness {
             delay: Duration::ZERO,
             random_wait: false,
@@ -52,6 +52,7 @@ impl OwnerProbe {
             max_retry_after: Duration::ZERO,
             obey_robots: false,
             log_skipped: false,
+            largest_filter: filter.largest,
             doubts: 4096,
             caps: Caps::default(),
         };

@@ -13,6 +13,9 @@ use super::table::{Inserted, KeyTable};
 use crate::config::Dedup;
 use crate::model::UrlKey;
 
+/// How much larger a full filter is made. Filling the larger one costs a quarter of what filled it.
+const GROWTH: u64 = 4;
+
 /// What the visited set says of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answer {
@@ -194,6 +197,23 @@ impl Visited {
         Ok(true)
     }
 
+    /// Makes the filter larger where it holds as many URLs as it was made for, four times as
+    /// large but no larger than `largest`; what it is made for now, where that changed.
+    ///
+    /// Starting small keeps the pages of memory that a small crawl touches few.
+    pub fn grow_if_full(&mut self, largest: &Sizing) -> Result<Option<Sizing>, GrowError> {
+        if self.counters.unique() < self.sizing.urls || self.sizing.bits >= largest.bits {
+            return Ok(None);
+        }
+        let growth = self.sizing.urls.saturating_mul(GROWTH);
+        let sizing = if growth >= largest.urls {
+            *largest
+        } else {
+            Sizing::from_bits_per_url(largest.kind, growth, largest.bits_per_url()).unwrap_or(*largest)
+        };
+        Ok(self.grow(sizing)?.then_some(sizing))
+    }
+
     /// How the filter is doing; `None` where there is none (`exact` mode). Constant time.
     pub fn health(&self) -> Option<Health> {
         let filter = self.filter.as_deref()?;
@@ -210,6 +230,11 @@ impl Visited {
     /// (some 30 ns each). For idle time; `true` where that completed a pass.
     pub fn refresh(&mut self, lines: usize) -> bool {
         self.filter.as_deref_mut().is_none_or(|filter| filter.refresh(lines))
+    }
+
+    /// What the filter is made for now.
+    pub fn sizing(&self) -> &Sizing {
+        &self.sizing
     }
 
     /// What was asked and answered so far.
