@@ -47,27 +47,31 @@ pub fn plan(config: &Config) -> Result<(Plan, FilterPlan), PlanError> {
         inputs.filter_bytes = Some(sizing.bytes());
         let plan = budget::plan(config.memory, &inputs).map_err(below)?;
         inputs.filter_bytes = None;
-        let room = budget::plan(config.memory, &inputs).map_err(below)?.filter;
-        let largest = largest(config, room)?;
-        let largest = if largest.bits > sizing.bits { largest } else { sizing };
+        // What the filter could have had, did nobody name a number.
+        let room = budget::plan(config.memory, &inputs).map_err(below)?;
+        let larger = largest(config, &room).ok().filter(|larger| larger.bits > sizing.bits);
+        let largest = larger.unwrap_or(sizing);
         return Ok((plan, FilterPlan { first: sizing, largest }));
     }
     let plan = budget::plan(config.memory, &inputs).map_err(below)?;
-    let bytes = if config.dedup == Dedup::Exact { plan.exact_table } else { plan.filter };
-    let largest = largest(config, bytes)?;
+    let largest = largest(config, &plan)?;
     let small = Sizing::from_bits_per_url(config.filter, FIRST_URLS, largest.bits_per_url())?;
     // A filter that decides alone cannot grow: nobody has kept its keys.
     let first = if config.dedup == Dedup::Bloom || small.bits > largest.bits { largest } else { small };
     Ok((plan, FilterPlan { first, largest }))
 }
 
-/// The largest filter that `bytes` hold, with room for the one it grows from.
-fn largest(config: &Config, bytes: u64) -> Result<Sizing, PlanError> {
-    let bytes = if config.dedup == Dedup::Bloom { bytes } else { bytes / 5 * 4 };
-    Ok(match config.fp_rate {
-        Some(rate) => Sizing::from_memory_and_rate(config.filter, bytes, rate)?,
-        None => Sizing::from_memory(config.filter, bytes, config.bits_per_url)?,
-    })
+/// The largest filter that its share holds, with room for the one it grows from.
+fn largest(config: &Config, plan: &Plan) -> Result<Sizing, SizingError> {
+    let bytes = match config.dedup {
+        Dedup::TwoStage => plan.filter / 5 * 4,
+        Dedup::Bloom => plan.filter,
+        Dedup::Exact => plan.exact_table,
+    };
+    match config.fp_rate {
+        Some(rate) => Sizing::from_memory_and_rate(config.filter, bytes, rate),
+        None => Sizing::from_memory(config.filter, bytes, config.bits_per_url),
+    }
 }
 
 /// The visited set of a configuration, empty.

@@ -38,7 +38,8 @@ impl Patterns {
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
-        self.0.is_match(text)
+        // An empty set would still fetch a scratch space from a pool, once a link.
+        !self.0.is_empty() && self.0.is_match(text)
     }
 
     /// The first expression that is found in a text.
