@@ -71,19 +71,16 @@ fn parts_table(plan: &Plan) -> String {
 }
 
 fn filter_text(config: &Config, filter: &FilterPlan) -> String {
-    let sizing = &filter.largest;
+    let sizing = &filter.first;
     let (kind, size) = (name(sizing.kind), human::bytes(sizing.bytes()));
     let (urls, bits_per_url) = (human::grouped(sizing.urls), sizing.bits_per_url());
     let mut text = String::from("\nfilter\n");
     append(&mut text, format_args!("  kind          {kind}\n"));
     append(&mut text, format_args!("  size          {size} ({} bits)\n", sizing.bits));
     append(&mut text, format_args!("  made for      {urls} URLs at {bits_per_url:.2} bits each\n"));
-    if filter.first.bits < sizing.bits {
-        let (size, urls) = (human::bytes(filter.first.bytes()), human::grouped(filter.first.urls));
-        append(
-            &mut text,
-            format_args!("  begins with   {size}, made for {urls} URLs, and grows when they are there\n"),
-        );
+    if sizing.bits < filter.largest.bits {
+        let (size, urls) = (human::bytes(filter.largest.bytes()), human::grouped(filter.largest.urls));
+        append(&mut text, format_args!("  grows to      {size}, made for {urls} URLs, as they come\n"));
     }
     append(&mut text, format_args!("  hashes        {}\n", sizing.hashes));
     let rate = human::percent(sizing.rate);
@@ -105,7 +102,7 @@ fn meaning(config: &Config, urls: u64, rate: f64) -> String {
             "at most about {missed} pages never fetched by the time it is full; two-stage loses none"
         );
     }
-    "so many of the new URLs are settled on disk; no page is lost".to_owned()
+    "so many of the new URLs are settled exactly; no page is lost".to_owned()
 }
 
 /// URLs and a rate give bits, hashes and memory.
