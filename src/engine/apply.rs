@@ -6,14 +6,12 @@ use std::time::Duration;
 use super::core::{Core, CoreError};
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::observer::Event;
-use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Moment, OriginId, RobotsState};
+use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Failed, Moment, OriginId, RobotsState, doubled};
 use crate::model::{Candidate, ErrorKind, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Via};
 use crate::sink::Skipped;
 use crate::url::Parts;
 use crate::visited::Answer;
 
-/// The longest pause that is doubled up to.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Failures in a row that are nobody's fault in particular, after which they count as the host's.
 const TRANSIENT_IN_A_ROW: u32 = 10;
 
@@ -34,8 +32,13 @@ impl Core {
             Outcome::Page(page) => self.apply_page(*page, now),
             Outcome::Robots { origin, answer } => {
                 self.counters.robots_requests += 1;
+                let booked = match self.schedule.origin(origin).robots {
+                    RobotsState::Fetching { booked, .. } => booked,
+                    _ => origin,
+                };
                 self.apply_robots(origin, answer, now);
-                self.schedule.finished(origin, false, now);
+                self.schedule.finished(booked, false, now);
+                self.schedule.refresh(origin);
                 Ok(())
             }
             Outcome::Address { origin, address } => {
@@ -59,6 +62,10 @@ impl Core {
         self.note_host(id, &page, now);
         match std::mem::replace(&mut page.verdict, Verdict::Final) {
             Verdict::SamePage { url, origin_length } => {
+                page.job.attempt.candidate.hops += 1;
+                if page.job.attempt.candidate.carries_scope && self.out_of_scope(&url).is_some() {
+                    self.move_scope(&page.job.attempt.candidate.url, &url);
+                }
                 self.ask_again(page.job.attempt, page.record, url, origin_length, now);
                 Ok(())
             }
@@ -75,6 +82,7 @@ impl Core {
                 attempt.failures += 1;
                 let pause = doubled(FIRST_PAUSE, attempt.failures - 1);
                 let pause = pause.max(self.honoured(page.retry_after));
+                self.count_bytes(&page.record);
                 attempt.fallback = Some(Box::new(page.record));
                 self.held += 1;
                 self.schedule.wait(id, attempt, now.after(pause));
@@ -86,9 +94,14 @@ impl Core {
 
     /// What an outcome says of the host as a whole.
     fn note_host(&mut self, id: OriginId, page: &PageOutcome, now: Moment) {
+        let attempt = &page.job.attempt;
+        // Whoever answers, whatever it says, can be reached.
+        if page.record.status.is_some() {
+            self.schedule.host_answered(id);
+        }
         let host = self.schedule.host_mut(id);
         match page.verdict {
-            Verdict::HostFailure => self.fail_host(id, page.record.error.clone(), now),
+            Verdict::HostFailure => self.fail_host(id, attempt.started, page.record.error.as_ref(), now),
             Verdict::SlowDown => {
                 host.slow_downs += 1;
                 let slow_downs = host.slow_downs;
@@ -100,26 +113,32 @@ impl Core {
                 self.schedule.pause(id, now.after(pause));
                 self.events.push(Event::HostPaused { host: name, pause, status: page.record.status });
             }
-            Verdict::Retry => {
+            // The first failure of a page: its repetitions would say the same again.
+            Verdict::Retry if page.record.status.is_none() && attempt.failures == 0 => {
                 host.transient_failures += 1;
                 if host.transient_failures >= TRANSIENT_IN_A_ROW {
-                    self.fail_host(id, page.record.error.clone(), now);
+                    host.transient_failures = 0;
+                    self.fail_host(id, attempt.started, page.record.error.as_ref(), now);
                 }
             }
-            _ => {
-                host.failures = 0;
-                host.slow_downs = 0;
-                host.transient_failures = 0;
-            }
+            Verdict::Retry => {}
+            _ => host.slow_downs = 0,
         }
     }
 
-    fn fail_host(&mut self, id: OriginId, error: Option<PageError>, now: Moment) {
-        let given_up = self.schedule.host_failed(id, now);
-        let host = self.schedule.host(id).name.clone();
-        if given_up {
-            self.any_drained = true;
-            self.events.push(Event::Drained { name: host, reason: DrainReason::HostUnreachable, error });
+    fn fail_host(&mut self, id: OriginId, started: Moment, error: Option<&PageError>, now: Moment) {
+        let failed = self.schedule.host_failed(id, started, now);
+        let host = self.schedule.host_mut(id);
+        host.last_error = error.map(describe);
+        let name = host.name.clone();
+        match failed {
+            Failed::Known => {}
+            Failed::Paused(pause) => self.events.push(Event::HostPaused { host: name, pause, status: None }),
+            Failed::GivenUp => {
+                self.any_drained = true;
+                let reason = DrainReason::HostUnreachable;
+                self.events.push(Event::Drained { name, reason, error: error.cloned() });
+            }
         }
     }
 
@@ -136,12 +155,10 @@ impl Core {
         origin_length: u16,
         now: Moment,
     ) {
+        self.count_bytes(&record);
         attempt.fallback = Some(Box::new(record));
         attempt.candidate.url = url;
         attempt.candidate.origin_length = origin_length;
-        if !attempt.respelled {
-            attempt.candidate.hops += 1;
-        }
         let id = self.schedule.origin_of(attempt.candidate.origin());
         self.held += 1;
         self.schedule.wait(id, attempt, now);
@@ -189,7 +206,7 @@ impl Core {
     fn ask(&mut self, batch: &LinkBatch, found: &Found<'_>) -> Result<Vec<Candidate>, CoreError> {
         self.counters.discovered += batch.links.len() as u64 + batch.repeats + batch.dropped;
         self.counters.repeats += batch.repeats;
-        self.counters.skipped_before_queue.add(SkipReason::TooManyLinks, batch.dropped);
+        self.count_dropped(batch.dropped, found)?;
         let mut keys = std::mem::take(&mut self.keys);
         let mut wanted: Vec<Link> = Vec::with_capacity(batch.links.len());
         keys.clear();
@@ -227,11 +244,35 @@ impl Core {
         Ok(accepted)
     }
 
+    /// Links past the limits of one page are not kept; one row stands for them.
+    fn count_dropped(&mut self, dropped: u64, found: &Found<'_>) -> Result<(), CoreError> {
+        self.counters.skipped_before_queue.add(SkipReason::TooManyLinks, dropped);
+        if dropped == 0 || !self.settings.log_skipped {
+            return Ok(());
+        }
+        let detail = format!("{dropped} links past what one page may have");
+        let row = Skipped {
+            url: found.url.unwrap_or_default(),
+            reason: SkipReason::TooManyLinks,
+            detail: Some(&detail),
+            via: Via::Link,
+            depth: found.depth,
+            referrer: found.url,
+        };
+        for sink in &mut self.sinks {
+            sink.skipped(&row)?;
+        }
+        Ok(())
+    }
+
     /// The reason not to queue a link, where there is one; the scope may have moved since the worker looked.
     fn why_skipped(&mut self, batch: &LinkBatch, link: &Link, found: &Found<'_>) -> Option<SkipReason> {
         if link.skip == Some(SkipReason::OutOfScope) {
             if link.via == Via::Redirect && found.carries_scope {
-                self.move_scope(batch.url(link), found);
+                self.move_scope(found.url.unwrap_or_default(), batch.url(link));
+                if let Some(reason) = self.out_of_scope(batch.url(link)) {
+                    return Some(reason);
+                }
             } else if found.scope_generation == self.scope_generation() {
                 return link.skip;
             } else if let Some(reason) = self.out_of_scope(batch.url(link)) {
@@ -257,10 +298,16 @@ impl Core {
         self.scope.read().unwrap_or_else(PoisonError::into_inner).check(url, &Parts::of(url)).err()
     }
 
-    fn move_scope(&mut self, to: &str, found: &Found<'_>) {
+    fn move_scope(&mut self, from: &str, to: &str) {
         self.scope.write().unwrap_or_else(PoisonError::into_inner).add_moved_seed(to);
         self.counters.scope_moves += 1;
-        self.events.push(Event::ScopeMoved { from: found.url.unwrap_or_default().into(), to: to.into() });
+        self.events.push(Event::ScopeMoved { from: from.into(), to: to.into() });
+    }
+
+    /// Bytes of an answer that does not end in the record: they were received all the same.
+    fn count_bytes(&mut self, record: &Record) {
+        self.counters.wire_bytes += record.wire_bytes;
+        self.counters.decoded_bytes += record.decoded_bytes;
     }
 
     fn skip_link(
@@ -291,7 +338,7 @@ impl Core {
 
     fn apply_robots(&mut self, id: OriginId, answer: RobotsAnswer, now: Moment) {
         let (failures, last) = match &mut self.schedule.origin_mut(id).robots {
-            RobotsState::Fetching { failures, last } => (*failures, last.take()),
+            RobotsState::Fetching { failures, last, .. } => (*failures, last.take()),
             _ => (0, None),
         };
         match answer {
@@ -304,12 +351,12 @@ impl Core {
                     self.events.push(Event::CrawlDelayClamped { origin, wanted });
                 }
                 let until = now.after(Self::robots_validity());
-                self.schedule.host_mut(id).failures = 0;
+                self.schedule.host_answered(id);
                 self.schedule.origin_mut(id).robots = RobotsState::Known { rules, until };
             }
             RobotsAnswer::Elsewhere { url, hops } => {
                 self.schedule.origin_mut(id).robots =
-                    RobotsState::Redirected { to: url, hops, failures, last };
+                    RobotsState::Redirected { to: url, hops, at: now, failures, last };
             }
             RobotsAnswer::Failed { retry_after, error } => {
                 let failures = failures + 1;
@@ -330,6 +377,7 @@ impl Core {
                         FailureClass::Host => DrainReason::HostUnreachable,
                         _ => DrainReason::RobotsUnreachable,
                     };
+                    self.schedule.origin_mut(id).last_error = Some(describe(&error));
                     let name = self.schedule.origin(id).name.clone();
                     self.events.push(Event::Drained { name, reason, error: Some(error) });
                     RobotsState::Drained(reason)
@@ -357,7 +405,6 @@ fn new_candidate(batch: &LinkBatch, link: &Link, found: &Found<'_>, referrer: Op
     }
 }
 
-/// `first` doubled `times` times, up to [`LONGEST_PAUSE`].
-fn doubled(first: Duration, times: u32) -> Duration {
-    first.saturating_mul(1 << times.min(16)).min(LONGEST_PAUSE)
+fn describe(error: &PageError) -> Arc<str> {
+    format!("{}: {}", error.kind.name(), error.detail).into()
 }

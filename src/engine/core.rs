@@ -74,6 +74,8 @@ pub(crate) enum Next {
     NotBefore(Moment),
     /// Nothing until an outcome arrives.
     Blocked,
+    /// Ask again, after looking at the rest of the world: much was skipped in one go.
+    Again,
     /// The crawl is over.
     Done(EndReason),
 }
@@ -111,6 +113,8 @@ pub(crate) struct Core {
     pub(super) answers: Vec<Answer>,
     pub(super) buffers: Vec<Buffers>,
     pub(super) shadow: DepthShadow,
+    /// Candidates skipped since the loop last had a turn.
+    skipped_at_once: usize,
 }
 
 impl Core {
@@ -142,6 +146,7 @@ impl Core {
             answers: Vec::new(),
             buffers: Vec::new(),
             shadow,
+            skipped_at_once: 0,
         }
     }
 
@@ -205,14 +210,15 @@ impl Core {
             if self.doubts.len() >= self.settings.doubts {
                 self.settle()?;
             }
-            if self.page_limit_reserved() {
-                if self.counters.records() >= self.settings.max_pages.unwrap_or(u64::MAX) && self.has_work() {
-                    self.stop(EndReason::PageLimit);
-                    continue;
-                }
-                if self.in_flight > 0 {
-                    return Ok(Next::Blocked);
-                }
+            if self.settings.max_pages.is_some_and(|most| self.counters.records() >= most) && self.has_work()
+            {
+                self.stop(EndReason::PageLimit);
+                continue;
+            }
+            self.schedule.hold_new(self.page_limit_reserved());
+            if self.skipped_at_once >= SKIPS_AT_A_TIME {
+                self.skipped_at_once = 0;
+                return Ok(Next::Again);
             }
             match self.schedule.pick(now) {
                 Pick::Origin(origin) => {
@@ -235,9 +241,10 @@ impl Core {
         }
     }
 
-    /// Whether every record that `--max-pages` allows is written or may still come from what is in flight.
+    /// Whether every record that `--max-pages` allows is written, in flight, or owed to what waits.
     fn page_limit_reserved(&self) -> bool {
-        self.settings.max_pages.is_some_and(|most| self.counters.records() + self.pages_in_flight >= most)
+        let coming = self.counters.records() + self.pages_in_flight + self.schedule.owed();
+        self.settings.max_pages.is_some_and(|most| coming >= most)
     }
 
     fn has_work(&self) -> bool {
@@ -251,14 +258,17 @@ impl Core {
             self.schedule.refresh(id);
             return Ok(None);
         }
+        if self.put_off_redirect(id, now) {
+            self.schedule.refresh(id);
+            return Ok(None);
+        }
         if self.settings.obey_robots
             && let Some(job) = self.robots_job(id, now)
         {
-            self.schedule.started(id, false);
             return Ok(Some(job));
         }
         for _ in 0..SKIPS_AT_A_TIME {
-            let Some(attempt) = self.next_attempt(id, now, false)? else {
+            let Some(mut attempt) = self.next_attempt(id, now, false)? else {
                 break;
             };
             if self.denied(id, &attempt) {
@@ -267,6 +277,7 @@ impl Core {
             }
             self.pages_in_flight += 1;
             self.schedule.started(id, true);
+            attempt.started = now;
             let buffers = self.buffers.pop().unwrap_or_default();
             return Ok(Some(Job::Page(Box::new(PageJob { origin: id, attempt, buffers }))));
         }
@@ -276,12 +287,12 @@ impl Core {
 
     /// The request for robots.txt that has to come first, where one has to.
     fn robots_job(&mut self, id: OriginId, now: Moment) -> Option<Job> {
-        let origin = self.schedule.origin_mut(id);
+        let origin = self.schedule.origin(id);
         let first = |name: &str| (Arc::from(format!("{name}/robots.txt")), 0);
         let ((url, hops), failures, last) = match &origin.robots {
             RobotsState::Unknown => (first(&origin.name), 0, None),
             RobotsState::Retry { failures, last, .. } => (first(&origin.name), *failures, last.clone()),
-            RobotsState::Redirected { to, hops, failures, last } => {
+            RobotsState::Redirected { to, hops, failures, last, .. } => {
                 ((to.clone(), *hops), *failures, last.clone())
             }
             RobotsState::Known { rules, until } if *until <= now => {
@@ -289,8 +300,29 @@ impl Core {
             }
             _ => return None,
         };
-        origin.robots = RobotsState::Fetching { failures, last };
+        let booked = if hops > 0 { self.schedule.origin_of(crate::url::origin_of(&url)) } else { id };
+        self.schedule.origin_mut(id).robots = RobotsState::Fetching { failures, booked, last };
+        self.schedule.started(booked, false);
+        self.schedule.refresh(id);
         Some(Job::Robots { origin: id, url, hops })
+    }
+
+    /// Puts a redirect of robots.txt off until the host it leads to may be asked.
+    fn put_off_redirect(&mut self, id: OriginId, now: Moment) -> bool {
+        let RobotsState::Redirected { to, .. } = &self.schedule.origin(id).robots else { return false };
+        let to = to.clone();
+        let target = self.schedule.origin_of(crate::url::origin_of(&to));
+        if self.schedule.origin(target).host == self.schedule.origin(id).host {
+            return false;
+        }
+        let open = self.schedule.open_at(target, now);
+        if let RobotsState::Redirected { at, .. } = &mut self.schedule.origin_mut(id).robots
+            && open > now
+        {
+            *at = open;
+            return true;
+        }
+        false
     }
 
     fn next_attempt(
@@ -299,19 +331,18 @@ impl Core {
         now: Moment,
         drained: bool,
     ) -> Result<Option<Attempt>, CoreError> {
-        let origin = self.schedule.origin_mut(id);
-        if let Some(attempt) = origin.take_waiting(now, drained) {
+        if let Some(attempt) = self.schedule.take_waiting(id, now, drained) {
             self.held -= 1;
             return Ok(Some(attempt));
         }
-        if !drained && !origin.may_claim() {
+        if !drained && !self.schedule.may_begin(id) {
             return Ok(None);
         }
+        let origin = self.schedule.origin_mut(id);
         if origin.claimed.is_empty() && origin.unclaimed > 0 {
             self.frontier.claim(id, CLAIM, &mut origin.claimed)?;
-            let claimed = origin.claimed.len() as u64;
-            origin.unclaimed -= claimed.min(origin.unclaimed);
-            self.held += claimed;
+            self.held += origin.claimed.len() as u64;
+            origin.unclaimed = self.frontier.queue_len(id);
         }
         Ok(origin.claimed.pop_front().map(|claimed| {
             self.held -= 1;
@@ -352,6 +383,7 @@ impl Core {
         mut attempt: Attempt,
         reason: SkipReason,
     ) -> Result<(), CoreError> {
+        self.skipped_at_once += 1;
         if let Some(record) = attempt.fallback.take() {
             let mut line = Vec::new();
             encode_line(&*record, &mut line)?;
@@ -377,6 +409,12 @@ impl Core {
             (RobotsState::Known { rules, .. }, SkipReason::RobotsDenied) => {
                 let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
                 verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
+            }
+            (RobotsState::Drained(_), SkipReason::RobotsUnreachable | SkipReason::HostUnreachable) => {
+                self.schedule.origin(id).last_error.as_deref().map(str::to_owned)
+            }
+            (_, SkipReason::HostUnreachable) => {
+                self.schedule.host(id).last_error.as_deref().map(str::to_owned)
             }
             _ => self.rule_behind(&candidate.url, reason),
         };

@@ -28,6 +28,10 @@ enum Answer {
     Status(u16),
     Fails(ErrorKind),
     SlowDown(Option<Duration>),
+    /// Redirects to another spelling of itself.
+    Same(String),
+    /// Is gone under this spelling.
+    Gone(String),
 }
 
 #[derive(Debug, Default, Clone)]
@@ -113,6 +117,7 @@ fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation {
         address_delay: Duration::ZERO,
         max_crawl_delay: config.max_crawl_delay,
         per_host: if setup.delay.is_zero() { setup.concurrency } else { 1 },
+        concurrency: setup.concurrency,
         host_failures: 5,
         max_pages_per_host: config.max_pages_per_host,
         seed: 1,
@@ -261,6 +266,21 @@ impl Simulation {
                 outcome.retry_after = retry_after;
                 outcome.verdict = Verdict::SlowDown;
             }
+            Answer::Same(to) => {
+                outcome.record.status = Some(302);
+                let hops = outcome.job.attempt.candidate.hops;
+                if hops < 10 {
+                    let origin_length = crate::url::Parts::of(&to).origin_length;
+                    outcome.verdict = Verdict::SamePage { url: to.into(), origin_length };
+                }
+            }
+            Answer::Gone(canonical) => {
+                outcome.record.status = Some(404);
+                if !outcome.job.attempt.respelled {
+                    let origin_length = crate::url::Parts::of(&canonical).origin_length;
+                    outcome.verdict = Verdict::Respell { url: canonical.into(), origin_length };
+                }
+            }
             Answer::Fails(kind) => {
                 outcome.record.error = Some(PageError { kind, detail: String::new() });
                 outcome.verdict = super::worker::verdict_of(kind);
@@ -280,6 +300,7 @@ impl Simulation {
                     }
                     Next::Done(reason) => return reason,
                     Next::NotBefore(at) => Some(at),
+                    Next::Again => continue,
                     Next::Blocked => None,
                 }
             } else {
@@ -514,6 +535,85 @@ fn a_slow_host_does_not_hold_up_the_others() {
     let slow = simulation.log.iter().filter(|request| request.host == "slow.test").map(|request| request.to);
     assert!(last.max().expect("asked") < Moment::START.after(Duration::from_secs(30)));
     assert!(slow.max().expect("asked") >= Moment::START.after(Duration::from_secs(2000)));
+}
+
+#[test]
+fn a_host_that_is_away_for_a_moment_loses_no_page() {
+    let mut web = Web { latency: Duration::from_millis(5), ..Web::default() };
+    let many: Vec<String> = (0..200).map(|n| format!("http://a.test/{n}")).collect();
+    web.answers("http://a.test/", vec![Answer::Links(many.clone())]);
+    for (number, url) in many.iter().enumerate() {
+        // The first 32 to be asked are all in flight when the host goes away.
+        let first = if number < 32 { vec![Answer::Fails(ErrorKind::Connect)] } else { vec![] };
+        web.answers(url, [first, vec![Answer::Links(vec![])]].concat());
+    }
+    let setup = Setup { concurrency: 32, ..Setup::default() };
+    let mut simulation = simulation(web, &["http://a.test/"], &setup);
+    assert_eq!(simulation.run(), EndReason::Done);
+    assert_eq!(simulation.core.counters().ok, 201);
+    assert_eq!(simulation.core.counters().failed, 0);
+}
+
+#[test]
+fn pages_that_answer_500_do_not_cost_the_rest_of_their_site() {
+    let mut web = Web::default();
+    let many: Vec<String> = (0..120).map(|n| format!("http://a.test/{n}")).collect();
+    web.answers("http://a.test/", vec![Answer::Links(many.clone())]);
+    for (number, url) in many.iter().enumerate() {
+        let answer = if number < 20 { Answer::Status(500) } else { Answer::Links(vec![]) };
+        web.answers(url, vec![answer]);
+    }
+    let mut simulation = simulation(web, &["http://a.test/"], &Setup::default());
+    assert_eq!(simulation.run(), EndReason::Done);
+    assert_eq!(simulation.recorded().len(), 121);
+}
+
+#[test]
+fn spellings_that_lead_to_each_other_end_after_a_respelling_too() {
+    let mut web = Web::default();
+    web.page("http://a.test/", &["http://a.test/%7Ea"])
+        .answers("http://a.test/%7Ea", vec![Answer::Gone("http://a.test/~a".into())])
+        .answers("http://a.test/~a", vec![Answer::Same("http://a.test/%7ea".into())])
+        .answers("http://a.test/%7ea", vec![Answer::Same("http://a.test/~a".into())]);
+    let mut simulation = simulation(web, &["http://a.test/"], &Setup::default());
+    assert_eq!(simulation.run(), EndReason::Done);
+    assert_eq!(simulation.recorded().len(), 2);
+    assert!(simulation.log.len() < 20, "{} requests", simulation.log.len());
+}
+
+#[test]
+fn pages_that_fail_at_the_limits_do_not_exceed_them() {
+    for (max_pages, max_pages_per_host) in [(Some(5), None), (None, Some(5))] {
+        let mut web = Web { latency: Duration::from_millis(3), ..Web::default() };
+        let many: Vec<String> = (0..40).map(|n| format!("http://a.test/{n}")).collect();
+        web.answers("http://a.test/", vec![Answer::Links(many.clone())]);
+        for (number, url) in many.iter().enumerate() {
+            let fails = number % 2 == 0;
+            web.answers(url, vec![if fails { Answer::Status(500) } else { Answer::Links(vec![]) }]);
+        }
+        let setup = with(|o| {
+            o.max_pages = max_pages.map(crate::config::Count);
+            o.max_pages_per_host = max_pages_per_host.map(crate::config::Count);
+        });
+        let mut simulation = simulation(web, &["http://a.test/"], &setup);
+        let end = simulation.run();
+        assert_eq!(simulation.recorded().len(), 5);
+        assert_eq!(end, if max_pages.is_some() { EndReason::PageLimit } else { EndReason::Done });
+    }
+}
+
+#[test]
+fn what_is_excluded_is_not_fetched_even_where_a_seed_leads_there() {
+    let mut web = Web::default();
+    web.answers("http://a.test/", vec![Answer::Redirect("http://b.test/logout".into())])
+        .page("http://b.test/logout", &[]);
+    let setup = with(|o| {
+        o.scope = Some(ScopeKind::Host);
+        o.exclude = vec!["logout".to_owned()];
+    });
+    let mut simulation = simulation(web, &["http://a.test/"], &setup);
+    simulation.run();
+    assert_eq!(simulation.recorded(), ["http://a.test/"]);
 }
 
 /// A random web of up to `n` pages on a few hosts.

@@ -207,6 +207,7 @@ fn schedule(config: &Config, seed: u64) -> Schedule {
         address_delay: config.ip_delay,
         max_crawl_delay: config.max_crawl_delay,
         per_host: config.per_host,
+        concurrency: config.concurrency,
         host_failures: HOST_FAILURES,
         max_pages_per_host: config.max_pages_per_host,
         seed,

@@ -89,6 +89,7 @@ impl Drive<'_> {
                 Next::Ready(job) => self.spawn(job, sender.clone()),
                 Next::NotBefore(at) => return Ok(Dispatched::Until(Some(at))),
                 Next::Blocked => return Ok(Dispatched::Until(None)),
+                Next::Again => return Ok(Dispatched::Until(Some(self.now()))),
                 Next::Done(reason) => return Ok(Dispatched::Done(reason)),
             }
         }

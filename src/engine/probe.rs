@@ -42,6 +42,7 @@ impl OwnerProbe {
             address_delay: Duration::ZERO,
             max_crawl_delay: Duration::ZERO,
             per_host: usize::MAX,
+            concurrency: usize::MAX,
             host_failures: 5,
             max_pages_per_host: None,
             seed: 1,

@@ -47,6 +47,8 @@ pub struct Politeness {
     pub max_crawl_delay: Duration,
     /// Requests in flight at most for one host; 1 where the host has a delay.
     pub per_host: usize,
+    /// Requests in flight at most in all; hosts that have work share them evenly.
+    pub concurrency: usize,
     /// Failures of a host in a row after which it is given up.
     pub host_failures: u32,
     /// Records of one host at most.
@@ -64,6 +66,8 @@ pub enum RobotsState {
     Fetching {
         /// Requests made before this one that failed.
         failures: u32,
+        /// Whose slot and delay it takes: where the file stands, after a redirect.
+        booked: OriginId,
         /// The last good copy, where it is being refreshed.
         last: Option<Arc<RobotsRules>>,
     },
@@ -82,6 +86,8 @@ pub enum RobotsState {
         to: Arc<str>,
         /// Redirects so far.
         hops: u32,
+        /// Not before.
+        at: Moment,
         /// Requests that have failed before.
         failures: u32,
         /// The last good copy.
@@ -124,6 +130,8 @@ pub struct Attempt {
     pub requests: u32,
     /// Requests that failed so far.
     pub failures: u32,
+    /// When the last request began.
+    pub started: Moment,
     /// The canonical spelling has been put in place of the one as written.
     pub respelled: bool,
     /// The record to write if nothing better comes.
@@ -139,6 +147,7 @@ impl Attempt {
             candidate: claimed.candidate,
             requests: 0,
             failures: 0,
+            started: Moment::START,
             respelled: false,
             fallback: None,
         }
@@ -193,6 +202,8 @@ pub struct Origin {
     pub host: HostId,
     /// What is known of its robots.txt.
     pub robots: RobotsState,
+    /// What went wrong last with its robots.txt.
+    pub last_error: Option<Arc<str>>,
     /// Candidates claimed from the frontier, to be fetched next.
     pub claimed: VecDeque<Claimed>,
     /// Candidates of its queue that are not claimed.
@@ -208,14 +219,6 @@ impl Origin {
         self.waiting.len()
     }
 
-    /// Takes an attempt whose time has come, or any where `drained`.
-    pub fn take_waiting(&mut self, now: Moment, drained: bool) -> Option<Attempt> {
-        if drained || self.waiting.peek()?.at <= now {
-            return self.waiting.pop().map(|waiting| waiting.attempt);
-        }
-        None
-    }
-
     /// Whether new candidates may be taken from its queue.
     pub fn may_claim(&self) -> bool {
         self.waiting.len() < MOST_WAITING
@@ -225,20 +228,29 @@ impl Origin {
         self.unclaimed > 0 || !self.claimed.is_empty() || !self.waiting.is_empty()
     }
 
-    pub(super) fn availability(&self, host_drained: bool, obey_robots: bool) -> Availability {
+    /// `host_done`: everything left is to be skipped. `only_waiting`: a limit leaves room for
+    /// what was begun, and for nothing new.
+    pub(super) fn availability(
+        &self,
+        host_done: bool,
+        only_waiting: bool,
+        obey_robots: bool,
+    ) -> Availability {
         if !self.has_work() {
             return Availability::Never;
         }
-        if host_drained {
+        if host_done {
             return Availability::Now;
         }
         match &self.robots {
-            RobotsState::Drained(_) | RobotsState::Redirected { .. } => Availability::Now,
+            RobotsState::Drained(_) => Availability::Now,
+            RobotsState::Redirected { at, .. } => Availability::At(*at),
             RobotsState::Unknown if obey_robots => Availability::Now,
             RobotsState::Fetching { .. } => Availability::Never,
             RobotsState::Retry { at, .. } => Availability::At(*at),
             RobotsState::Known { .. } | RobotsState::Unknown => {
-                if self.may_claim() && (self.unclaimed > 0 || !self.claimed.is_empty()) {
+                let new = self.unclaimed > 0 || !self.claimed.is_empty();
+                if new && self.may_claim() && !only_waiting {
                     return Availability::Now;
                 }
                 self.waiting.peek().map_or(Availability::Never, |first| Availability::At(first.at))
@@ -265,6 +277,8 @@ pub struct Host {
     pub pages_in_flight: u32,
     /// Records written.
     pub records: u64,
+    /// Attempts that wait and will end in a record, whatever comes.
+    pub owed: u64,
     /// Failures of the host in a row.
     pub failures: u32,
     /// Failures in a row that may be the page's as well as the host's.
@@ -273,6 +287,12 @@ pub struct Host {
     pub slow_downs: u32,
     /// Given up, and why.
     pub drained: Option<DrainReason>,
+    /// What happened last before it was given up.
+    pub last_error: Option<Arc<str>>,
+    /// When the running pause after a failure was imposed: requests from before belong to that failure.
+    pub(super) failed_at: Option<Moment>,
+    /// Counted among the hosts that share the slots.
+    pub(super) active: bool,
     pub(super) origins: Vec<OriginId>,
     pub(super) next_allowed: Moment,
     pub(super) crawl_delay: Duration,

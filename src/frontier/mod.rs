@@ -16,7 +16,7 @@ pub use hosts::{
     Attempt, Availability, DrainReason, Host, HostId, Origin, OriginId, Politeness, RobotsState,
 };
 pub use memory::MemoryFrontier;
-pub use schedule::{FIRST_PAUSE, Pick, Schedule};
+pub use schedule::{FIRST_PAUSE, Failed, Pick, Schedule, doubled};
 
 use crate::model::Candidate;
 

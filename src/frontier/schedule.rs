@@ -45,6 +45,11 @@ pub struct Schedule {
     pub(super) next_ticket: u64,
     pub(super) random: u64,
     pub(super) last: Option<OriginId>,
+    /// Attempts of all hosts that wait and will end in a record.
+    pub(super) owed: u64,
+    /// Hosts that have work or requests in flight.
+    pub(super) active_hosts: usize,
+    pub(super) hold_new: bool,
 }
 
 impl Schedule {
@@ -64,7 +69,63 @@ impl Schedule {
             next_ticket: 0,
             random,
             last: None,
+            owed: 0,
+            active_hosts: 0,
+            hold_new: false,
         }
+    }
+
+    /// Attempts that wait and will end in a record, whatever comes.
+    pub fn owed(&self) -> u64 {
+        self.owed
+    }
+
+    /// Whether nothing new is to be picked, only what was begun: a limit leaves no more room.
+    pub fn hold_new(&mut self, hold: bool) {
+        if self.hold_new == hold {
+            return;
+        }
+        self.hold_new = hold;
+        if !hold {
+            for origin in 0..self.origins.len() {
+                self.refresh(OriginId(origin as u32));
+            }
+        }
+    }
+
+    /// Whether a new candidate of this origin may be begun; what was begun may always go on.
+    pub fn may_begin(&self, id: OriginId) -> bool {
+        let origin = &self.origins[id.index()];
+        origin.may_claim() && !self.hold_new && !self.host_reserved(&self.hosts[origin.host.index()])
+    }
+
+    /// Whether every record that `--max-pages-per-host` allows is written, in flight or owed.
+    fn host_reserved(&self, host: &Host) -> bool {
+        let most = self.politeness.max_pages_per_host;
+        most.is_some_and(|most| host.records + u64::from(host.pages_in_flight) + host.owed >= most)
+    }
+
+    /// Takes an attempt of an origin whose time has come, or any where `drained`.
+    pub fn take_waiting(&mut self, id: OriginId, now: Moment, drained: bool) -> Option<Attempt> {
+        let origin = &mut self.origins[id.index()];
+        if !drained && origin.waiting.peek()?.at > now {
+            return None;
+        }
+        let attempt = origin.waiting.pop()?.attempt;
+        if attempt.fallback.is_some() {
+            self.owed -= 1;
+            self.hosts[origin.host.index()].owed -= 1;
+        }
+        Some(attempt)
+    }
+
+    /// When a request to this origin's host could begin, as far as is known.
+    pub fn open_at(&self, id: OriginId, now: Moment) -> Moment {
+        let host = self.host(id);
+        if host.in_flight < self.slots(host) {
+            return host.next_allowed.max(now);
+        }
+        now.after(BUSY)
     }
 
     /// The number of an origin (`scheme://host[:port]`), made where it is new.
@@ -91,6 +152,7 @@ impl Schedule {
             name: name.clone(),
             host,
             robots: RobotsState::Unknown,
+            last_error: None,
             claimed: VecDeque::new(),
             unclaimed: 0,
             waiting: BinaryHeap::new(),
@@ -115,10 +177,14 @@ impl Schedule {
             in_flight: 0,
             pages_in_flight: 0,
             records: 0,
+            owed: 0,
             failures: 0,
             transient_failures: 0,
             slow_downs: 0,
             drained: None,
+            last_error: None,
+            failed_at: None,
+            active: false,
             origins: Vec::new(),
             next_allowed: Moment::START,
             crawl_delay: Duration::ZERO,
@@ -181,6 +247,10 @@ impl Schedule {
     /// Lets an attempt wait until `at`.
     pub fn wait(&mut self, id: OriginId, attempt: Attempt, at: Moment) {
         let ticket = self.ticket();
+        if attempt.fallback.is_some() {
+            self.owed += 1;
+            self.host_mut(id).owed += 1;
+        }
         self.origins[id.index()].waiting.push(Waiting { at, ticket, attempt });
         self.refresh(id);
     }
@@ -188,10 +258,11 @@ impl Schedule {
     /// Looks again at when an origin and its host have something to do.
     pub fn refresh(&mut self, id: OriginId) {
         let host_id = self.origins[id.index()].host;
-        let drained = self.host_done(host_id);
+        let done = self.host_done(host_id);
+        let only_waiting = self.hold_new || self.host_reserved(&self.hosts[host_id.index()]);
         let origin = &mut self.origins[id.index()];
         let host = &mut self.hosts[host_id.index()];
-        match origin.availability(drained, self.obey_robots) {
+        match origin.availability(done, only_waiting, self.obey_robots) {
             Availability::Now => {
                 origin.timed_at = None;
                 if !origin.in_ready {
@@ -217,8 +288,12 @@ impl Schedule {
 
     /// Requests that may be in flight to a host at a time.
     fn slots(&self, host: &Host) -> u32 {
-        let limit = if self.delay(host).is_zero() { self.politeness.per_host.max(1) } else { 1 };
-        u32::try_from(limit).unwrap_or(u32::MAX)
+        // A host in trouble is sounded with one request, not with all of them.
+        if !self.delay(host).is_zero() || host.failures > 0 {
+            return 1;
+        }
+        let share = self.politeness.concurrency.div_ceil(self.active_hosts.max(1));
+        u32::try_from(self.politeness.per_host.min(share).max(1)).unwrap_or(u32::MAX)
     }
 
     fn delay(&self, host: &Host) -> Duration {
@@ -233,11 +308,6 @@ impl Schedule {
             return Some(Moment::START);
         }
         if host.in_flight >= self.slots(host) || host.parked_at_address || host.address == Address::Resolving
-        {
-            return None;
-        }
-        if let Some(most) = self.politeness.max_pages_per_host
-            && host.records + u64::from(host.pages_in_flight) >= most
         {
             return None;
         }
@@ -257,6 +327,11 @@ impl Schedule {
     pub(super) fn place(&mut self, id: HostId) {
         let due = self.due(id);
         let host = &mut self.hosts[id.index()];
+        let active = host.in_flight > 0 || !host.ready.is_empty();
+        if active != host.active {
+            host.active = active;
+            self.active_hosts = if active { self.active_hosts + 1 } else { self.active_hosts - 1 };
+        }
         match (due, host.entry) {
             (None, _) => host.entry = None,
             (Some(at), Some((entered, _))) if at == entered => {}
@@ -350,8 +425,8 @@ impl Schedule {
     /// A request to this origin has ended.
     pub fn finished(&mut self, id: OriginId, page: bool, now: Moment) {
         let host_id = self.origins[id.index()].host;
-        let delay = self.delay(&self.hosts[host_id.index()]);
-        let delay = self.randomized(delay);
+        // What a robots.txt asks for is the least, not the mean.
+        let delay = self.randomized(self.politeness.delay).max(self.hosts[host_id.index()].crawl_delay);
         let host = &mut self.hosts[host_id.index()];
         host.in_flight = host.in_flight.saturating_sub(1);
         host.pages_in_flight = host.pages_in_flight.saturating_sub(u32::from(page));
@@ -389,20 +464,36 @@ impl Schedule {
         honoured < wanted
     }
 
-    /// Counts a failure of the host; its pause doubles with each one in a row. Returns whether it is given up now.
-    pub fn host_failed(&mut self, id: OriginId, now: Moment) -> bool {
+    /// A request to this host that began at `started` failed for the host's sake. The pause doubles
+    /// with each failure in a row; requests that began before the running pause was imposed belong
+    /// to the failure that imposed it. Returns whether the host is given up now.
+    pub fn host_failed(&mut self, id: OriginId, started: Moment, now: Moment) -> Failed {
         let most = self.politeness.host_failures;
         let host = self.host_mut(id);
-        host.failures += 1;
-        if host.failures >= most {
-            let first = host.drained.is_none();
-            host.drained = host.drained.or(Some(DrainReason::HostUnreachable));
-            self.refresh_host(id);
-            return first;
+        if host.drained.is_some() || host.failed_at.is_some_and(|at| started < at) {
+            return Failed::Known;
         }
-        let pause = FIRST_PAUSE.saturating_mul(1 << (host.failures - 1).min(16));
+        host.failures += 1;
+        host.failed_at = Some(now);
+        if host.failures >= most {
+            host.drained = Some(DrainReason::HostUnreachable);
+            self.refresh_host(id);
+            return Failed::GivenUp;
+        }
+        let pause = doubled(FIRST_PAUSE, host.failures - 1);
         self.pause(id, now.after(pause));
-        false
+        Failed::Paused(pause)
+    }
+
+    /// The host of this origin answered: whatever was wrong is over.
+    pub fn host_answered(&mut self, id: OriginId) {
+        let host = self.host_mut(id);
+        let was_failing = host.failures > 0;
+        host.failures = 0;
+        host.transient_failures = 0;
+        if was_failing {
+            self.refresh_host(id);
+        }
     }
 
     /// Every origin of the host is looked at again (it was given up, or reached its limit).
@@ -425,6 +516,28 @@ impl Schedule {
         last
     }
 }
+
+/// What [`Schedule::host_failed`] made of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failed {
+    /// It belongs to one that was counted, or the host is given up already.
+    Known,
+    /// The host rests for so long.
+    Paused(Duration),
+    /// That was one too many.
+    GivenUp,
+}
+
+/// `first` doubled `times` times, up to [`LONGEST_PAUSE`].
+pub fn doubled(first: Duration, times: u32) -> Duration {
+    first.saturating_mul(1 << times.min(16)).min(LONGEST_PAUSE)
+}
+
+/// The longest pause that is doubled up to.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// After so long it is looked again whether a busy host has a slot.
+const BUSY: Duration = Duration::from_millis(20);
 
 /// The pause after the first failure of a host; it doubles with each further one in a row.
 pub const FIRST_PAUSE: Duration = Duration::from_secs(1);

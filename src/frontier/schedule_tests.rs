@@ -11,6 +11,7 @@ fn politeness(delay: u64) -> Politeness {
         address_delay: Duration::ZERO,
         max_crawl_delay: Duration::from_secs(60),
         per_host: 1,
+        concurrency: 64,
         host_failures: 3,
         max_pages_per_host: None,
         seed: 7,
@@ -111,11 +112,15 @@ fn a_crawl_delay_lengthens_but_never_shortens_and_is_clamped() {
 fn a_failing_host_rests_longer_each_time_and_is_given_up() {
     let mut schedule = Schedule::new(politeness(0), false);
     let id = work(&mut schedule, "http://a.test", 9);
-    assert!(!schedule.host_failed(id, milliseconds(0)));
+    assert_eq!(schedule.host_failed(id, milliseconds(0), milliseconds(0)), Failed::Paused(FIRST_PAUSE));
+
     assert_eq!(schedule.pick(milliseconds(0)), Pick::NotBefore(milliseconds(1000)));
-    assert!(!schedule.host_failed(id, milliseconds(1000)));
+    assert_eq!(
+        schedule.host_failed(id, milliseconds(1000), milliseconds(1000)),
+        Failed::Paused(2 * FIRST_PAUSE)
+    );
     assert_eq!(schedule.pick(milliseconds(1000)), Pick::NotBefore(milliseconds(3000)));
-    assert!(schedule.host_failed(id, milliseconds(3000)));
+    assert_eq!(schedule.host_failed(id, milliseconds(3000), milliseconds(3000)), Failed::GivenUp);
     assert_eq!(schedule.drained(id), Some(DrainReason::HostUnreachable));
     assert_eq!(schedule.pick(milliseconds(3000)), Pick::Origin(id), "what is left can be skipped at once");
 }
@@ -125,7 +130,7 @@ fn nothing_of_an_origin_is_due_while_its_robots_txt_is_fetched() {
     let mut schedule = Schedule::new(politeness(0), true);
     let id = work(&mut schedule, "http://a.test", 1);
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Origin(id));
-    schedule.origin_mut(id).robots = RobotsState::Fetching { failures: 0, last: None };
+    schedule.origin_mut(id).robots = RobotsState::Fetching { failures: 0, booked: id, last: None };
     schedule.started(id, false);
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Nothing);
     let at = milliseconds(50);
@@ -214,7 +219,7 @@ fn waiting_attempts_come_back_in_the_order_of_their_times() {
     let mut order = Vec::new();
     for at in [10, 20, 30] {
         assert_eq!(schedule.pick(milliseconds(at)), Pick::Origin(id));
-        let attempt = schedule.origin_mut(id).take_waiting(milliseconds(at), false).expect("due");
+        let attempt = schedule.take_waiting(id, milliseconds(at), false).expect("due");
         order.push(attempt.sequence);
         schedule.refresh(id);
     }
@@ -269,5 +274,70 @@ proptest! {
                 ended.insert(id, now);
             }
         }
+    }
+}
+
+#[test]
+fn failures_of_one_moment_are_one_failure() {
+    let mut schedule = Schedule::new(Politeness { per_host: 32, ..politeness(0) }, false);
+    let id = work(&mut schedule, "http://a.test", 99);
+    assert_eq!(schedule.host_failed(id, milliseconds(5), milliseconds(9)), Failed::Paused(FIRST_PAUSE));
+    for _ in 0..31 {
+        assert_eq!(schedule.host_failed(id, milliseconds(5), milliseconds(9)), Failed::Known);
+    }
+    let later = milliseconds(1009);
+    assert_eq!(schedule.pick(later), Pick::Origin(id));
+    take(&mut schedule, id);
+    assert_eq!(schedule.pick(later), Pick::Nothing, "a host in trouble is sounded with one request");
+    schedule.finished(id, true, later);
+    schedule.host_answered(id);
+    for _ in 0..32 {
+        assert_eq!(schedule.pick(later), Pick::Origin(id));
+        take(&mut schedule, id);
+    }
+}
+
+#[test]
+fn a_host_that_never_answers_leaves_slots_to_the_others() {
+    let settings = Politeness { per_host: 8, concurrency: 8, ..politeness(0) };
+    let mut schedule = Schedule::new(settings, false);
+    let slow = work(&mut schedule, "http://slow.test", 1000);
+    let fast = work(&mut schedule, "http://fast.test", 1000);
+    let (mut slow_in_flight, mut fast_done) = (0, 0);
+    let mut now = milliseconds(0);
+    // Eight slots; what the fast host is given ends at once, the slow host's never.
+    for _ in 0..200 {
+        match schedule.pick(now) {
+            Pick::Origin(id) if id == slow => {
+                take(&mut schedule, id);
+                slow_in_flight += 1;
+            }
+            Pick::Origin(id) => {
+                take(&mut schedule, id);
+                now = now.after(Duration::from_millis(1));
+                schedule.finished(id, true, now);
+                fast_done += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(schedule.host(fast).in_flight, 0);
+    assert!(slow_in_flight <= 4, "{slow_in_flight} of 8 slots went to the host that does not answer");
+    assert!(fast_done >= 196);
+}
+
+#[test]
+fn a_random_wait_never_shortens_a_crawl_delay() {
+    let mut schedule = Schedule::new(Politeness { random_wait: true, ..politeness(100) }, false);
+    let id = work(&mut schedule, "http://a.test", 1000);
+    schedule.set_crawl_delay(id, 2.0);
+    let mut now = milliseconds(0);
+    for _ in 0..50 {
+        assert_eq!(schedule.pick(now), Pick::Origin(id));
+        take(&mut schedule, id);
+        schedule.finished(id, true, now);
+        let Pick::NotBefore(at) = schedule.pick(now) else { panic!("there is a delay") };
+        assert!(at.since(now) >= Duration::from_secs(2));
+        now = at;
     }
 }
