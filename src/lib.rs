@@ -28,3 +28,13 @@ pub mod stats;
 pub mod store;
 pub mod url;
 pub mod visited;
+
+/// The README, whose examples are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
+pub use config::Options;
+pub use engine::{Crawl, CrawlBuilder, CrawlError, Event, Observer, SetupError, Silent, StopHandle, Urgency};
+pub use sink::{Page, Sink, Skipped};
+pub use stats::{EndReason, Snapshot, Summary};

@@ -7,7 +7,7 @@ mod machine;
 mod process;
 
 pub use machine::available_memory;
-pub use process::{peak_resident_bytes, resident_bytes};
+pub use process::{most_open_files, peak_resident_bytes, resident_bytes};
 
 /// What an idle process with its runtime, TLS and tables costs, in bytes.
 /// Measured at 7 MB; the rest is code that becomes resident as it runs.

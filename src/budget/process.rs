@@ -24,6 +24,13 @@ pub(super) fn kibibytes_of(text: &str, name: &str) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
+/// Files that this process may have open at once, where the system tells (Linux).
+pub fn most_open_files() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,7 @@ use dragline::stats::Snapshot;
 use dragline::url::Canonicalizer;
 
 use super::progress::Display;
-use super::{ExitCode, Failure, layers, seeds};
+use super::{ExitCode, Failure, layers, say, seeds};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -45,7 +45,7 @@ pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
     }
     let crawl = build(options, directory)?;
     let mut display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
-    if let Some(note) = crawl.note() {
+    for note in crawl.notes() {
         display.notice(note);
     }
     let summary = match crawl.run(&mut display) {
@@ -56,6 +56,7 @@ pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
         }
     };
     display.finish(&summary);
+    say::text(&format!("{:<15} {}\n", "written to", path.display()));
     Ok(summary.end_reason.into())
 }
 

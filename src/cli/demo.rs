@@ -12,7 +12,7 @@ use dragline::site::{Site, SiteSettings, serve};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use super::{ExitCode, Failure, crawl, layers, print};
+use super::{ExitCode, Failure, crawl, layers, print, say};
 
 /// The shared options that matter here.
 pub(super) const OPTIONS: [&str; 11] = [
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
         output: Some(typed.output.clone().unwrap_or_else(|| PathBuf::from(OUTPUT))),
         ..typed
     };
-    eprintln!("dragline: the same as\n  {}", equivalent(&options)?);
+    say::line(&format!("dragline: the same as\n  {}", equivalent(&options)?));
     crawl::start(&options)
 }
 
@@ -112,7 +112,7 @@ fn serve_until_stopped(site: Arc<Site>, listen: SocketAddr) -> Result<ExitCode, 
         };
         let served = serve(site, listener, stopped).await;
         let report = served.map_err(|error| Failure::new(ExitCode::Failed, error.to_string()))?;
-        eprintln!("dragline: {} requests answered", report.requests);
+        say::line(&format!("dragline: {} requests answered", report.requests));
         Ok(ExitCode::Done)
     })
 }

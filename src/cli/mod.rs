@@ -2,11 +2,7 @@
 //!
 //! One file per command. Everything a crawl needs comes from the library; here
 //! are only arguments, exit codes, terminals, and the words on them.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "printing is what this module is for, and only this one"
-)]
+#![allow(clippy::print_stdout, reason = "printing is what this module is for, and only this one")]
 
 mod completions;
 mod crawl;
@@ -19,6 +15,7 @@ mod normalize;
 mod plan;
 mod progress;
 mod robots;
+mod say;
 mod screen;
 mod seeds;
 mod usage;
@@ -65,7 +62,7 @@ pub(crate) fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
     match dispatch(&matches) {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("dragline: {}", escape::escape(&failure.message));
+            say::line(&format!("dragline: {}", escape::escape(&failure.message)));
             failure.code
         }
     }

@@ -10,7 +10,7 @@ use dragline::report::{self, Rates};
 use dragline::stats::{Snapshot, Summary};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{escape, screen};
+use super::{escape, say, screen};
 
 /// Redraws a second at most.
 const REDRAWS: u8 = 8;
@@ -56,7 +56,7 @@ impl Display {
                     *next = snapshot.elapsed + *interval;
                     let rates = Rates::between(&self.anchors[0], snapshot);
                     self.anchors[0] = snapshot.clone();
-                    eprintln!("{}", report::progress_line(snapshot, &rates));
+                    say::line(&report::progress_line(snapshot, &rates));
                 }
             }
             Form::Live { rows, colored, .. } => {
@@ -78,7 +78,7 @@ impl Display {
         match &self.form {
             // A terminal that went away is no reason to end a crawl.
             Form::Live { screen, .. } => drop(screen.println(text)),
-            Form::Plain { .. } | Form::Silent => eprintln!("{text}"),
+            Form::Plain { .. } | Form::Silent => say::line(&text),
         }
     }
 
@@ -93,7 +93,7 @@ impl Display {
             Form::Plain { .. } => {}
             Form::Silent => return,
         }
-        eprint!("{}", report::summary_table(summary));
+        say::text(&report::summary_table(summary));
     }
 }
 

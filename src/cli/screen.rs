@@ -121,8 +121,9 @@ mod tests {
     fn bars_and_errors() {
         let lines = lines(&snapshot(), &Rates::default(), false);
         assert!(
-            lines[4]
-                .contains("[######------------------] good, 25.0 % of bits set, fpr 1.00 %, no page is lost"),
+            lines[4].contains(
+                "[######------------------] good, 25.0 % of bits set, fpr 1.00 %, no page is missed"
+            ),
             "{}",
             lines[4]
         );

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dragline::config::{Options, seeds};
 
-use super::{ExitCode, Failure, escape};
+use super::{ExitCode, Failure, escape, say};
 
 /// What became of the seeds given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,6 +85,6 @@ fn spool_list(
 }
 
 fn complain(spooled: &mut Spooled, problem: &str) {
-    eprintln!("dragline: {}", escape::escape(problem));
+    say::line(&format!("dragline: {}", escape::escape(problem)));
     spooled.refused += 1;
 }

@@ -2,7 +2,7 @@
 
 use clap::error::ErrorKind;
 
-use super::{ExitCode, escape};
+use super::{ExitCode, escape, say};
 
 /// Prints what clap has to say: help and version in full on standard output,
 /// an error as one line.
@@ -18,7 +18,7 @@ pub(super) fn report(error: &clap::Error) -> ExitCode {
             ExitCode::Usage
         }
         _ => {
-            eprintln!("dragline: {}", escape::escape(&one_line(error)));
+            say::line(&format!("dragline: {}", escape::escape(&one_line(error))));
             ExitCode::Usage
         }
     }

@@ -74,6 +74,16 @@ impl Core {
                 self.ask_again(page.job.attempt, page.record, url, origin_length, now);
                 Ok(())
             }
+            Verdict::Retry if lost_connection(&page.record) && !page.job.attempt.reconnected => {
+                // Most likely a kept connection that the server closed just then: the request may
+                // be repeated at once (RFC 9112 section 9.3.1), on a new connection.
+                let mut attempt = page.job.attempt;
+                attempt.reconnected = true;
+                attempt.fallback = Some(Box::new(page.record));
+                self.held += 1;
+                self.schedule.wait(id, attempt, now);
+                Ok(())
+            }
             Verdict::Retry | Verdict::SlowDown | Verdict::HostFailure
                 if page.job.attempt.failures < self.settings.retries
                     && self.schedule.drained(id).is_none() =>
@@ -114,6 +124,7 @@ impl Core {
                 self.events.push(Event::HostPaused { host: name, pause, status: page.record.status });
             }
             // The first failure of a page: its repetitions would say the same again.
+            Verdict::Retry if lost_connection(&page.record) && !attempt.reconnected => {}
             Verdict::Retry if page.record.status.is_none() && attempt.failures == 0 => {
                 host.transient_failures += 1;
                 if host.transient_failures >= TRANSIENT_IN_A_ROW {
@@ -352,6 +363,7 @@ impl Core {
                 }
                 let until = now.after(Self::robots_validity());
                 self.schedule.host_answered(id);
+                self.hold_rules(id, &rules);
                 self.schedule.origin_mut(id).robots = RobotsState::Known { rules, until };
             }
             RobotsAnswer::Elsewhere { url, hops } => {
@@ -403,6 +415,12 @@ fn new_candidate(batch: &LinkBatch, link: &Link, found: &Found<'_>, referrer: Op
         carries_scope: found.carries_scope && matches!(link.via, Via::Redirect | Via::Seed),
         referrer,
     }
+}
+
+/// Whether the connection broke before any answer.
+fn lost_connection(record: &Record) -> bool {
+    record.status.is_none()
+        && record.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Disconnected)
 }
 
 fn describe(error: &PageError) -> Arc<str> {

@@ -4,6 +4,7 @@
 //! argument). The invariant it keeps: whatever the visited set holds is
 //! queued, in flight, in doubt, recorded or counted as skipped.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::frontier::{
     Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule,
 };
 use crate::model::{Candidate, Record, SkipReason, UrlKey};
+use crate::robots::RobotsRules;
 use crate::scope::Scope;
 use crate::sink::{Page, Sink, Skipped, encode_line};
 use crate::stats::{Counters, EndReason};
@@ -33,6 +35,17 @@ pub enum CoreError {
     Sink(#[from] std::io::Error),
 }
 
+impl CoreError {
+    /// Whether there is no room left on the disk.
+    pub fn is_disk_full(&self) -> bool {
+        let source = match self {
+            CoreError::Sink(source) | CoreError::Frontier(FrontierError::Storage(source)) => source,
+            CoreError::Exact(error) => &error.source,
+        };
+        matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+    }
+}
+
 /// The settings of the core.
 #[derive(Debug, Clone)]
 pub(crate) struct CoreSettings {
@@ -48,6 +61,8 @@ pub(crate) struct CoreSettings {
     pub(crate) log_skipped: bool,
     /// What the filter may grow to.
     pub(crate) largest_filter: Sizing,
+    /// Bytes of robots.txt rules that may be held for origins without work.
+    pub(crate) rules_bytes: u64,
     /// Doubts that may gather before they are settled.
     pub(crate) doubts: usize,
     /// Limits that others hold to, for saying which one it was.
@@ -84,10 +99,12 @@ pub(crate) enum Next {
 const ROBOTS_TRIES: u32 = 3;
 /// How long rules hold (RFC 9309 section 2.4).
 const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Origins looked at for rules to let go when new ones come.
+const EVICTIONS_AT_A_TIME: usize = 64;
 /// Candidates claimed from a queue at a time.
 const CLAIM: usize = 16;
 /// Candidates skipped in one go before the loop gets a turn.
-const SKIPS_AT_A_TIME: usize = 1024;
+const SKIPS_AT_A_TIME: usize = 64;
 
 /// See the module's description.
 pub(crate) struct Core {
@@ -115,6 +132,9 @@ pub(crate) struct Core {
     pub(super) shadow: DepthShadow,
     /// Candidates skipped since the loop last had a turn.
     skipped_at_once: usize,
+    /// Origins whose rules are held, the oldest first, and the bytes of all of them.
+    rules_held: VecDeque<(OriginId, u64)>,
+    rules_bytes: u64,
 }
 
 impl Core {
@@ -147,6 +167,8 @@ impl Core {
             buffers: Vec::new(),
             shadow,
             skipped_at_once: 0,
+            rules_held: VecDeque::new(),
+            rules_bytes: 0,
         }
     }
 
@@ -512,6 +534,27 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// Takes note of rules that are held from now on; where all of them are more than their share
+    /// of memory, those of origins that have nothing to do are let go, and fetched again when needed.
+    pub(super) fn hold_rules(&mut self, id: OriginId, rules: &RobotsRules) {
+        let bytes = rules.memory_bytes() as u64;
+        self.rules_bytes += bytes;
+        self.rules_held.push_back((id, bytes));
+        for _ in 0..self.rules_held.len().min(EVICTIONS_AT_A_TIME) {
+            if self.rules_bytes <= self.settings.rules_bytes {
+                break;
+            }
+            let Some((id, bytes)) = self.rules_held.pop_front() else { break };
+            let origin = self.schedule.origin_mut(id);
+            if origin.has_work() || !matches!(origin.robots, RobotsState::Known { .. }) {
+                self.rules_held.push_back((id, bytes));
+                continue;
+            }
+            origin.robots = RobotsState::Unknown;
+            self.rules_bytes -= bytes;
+        }
     }
 
     pub(super) fn scope_generation(&self) -> u64 {

@@ -131,6 +131,7 @@ fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation {
         max_retry_after: config.max_retry_after,
         obey_robots: true,
         log_skipped: false,
+        rules_bytes: 1 << 20,
         largest_filter,
         doubts: setup.doubts,
         caps: super::core::Caps::default(),

@@ -32,6 +32,19 @@ pub enum SetupError {
     /// A regular expression is wrong.
     #[error(transparent)]
     Scope(#[from] ScopeError),
+    /// Too few files may be open.
+    #[error(
+        "--concurrency {concurrency} needs {needed} open files, and only {limit} are allowed; \
+         raise the limit (ulimit -n) or give a lower --concurrency"
+    )]
+    OpenFiles {
+        /// What the system allows.
+        limit: u64,
+        /// Requests in flight.
+        concurrency: usize,
+        /// What they need.
+        needed: usize,
+    },
     /// The memory cannot be had.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -157,6 +170,7 @@ impl CrawlBuilder {
     /// [`SetupError`], with nothing fetched.
     pub fn build(self) -> Result<Crawl, SetupError> {
         let config = Arc::new(self.options.resolve()?);
+        check_open_files(config.concurrency)?;
         let (plan, filter) = plan(&config)?;
         let secret = match self.seed {
             Some(seed) => KeySecret::from_seed(seed),
@@ -200,6 +214,21 @@ impl CrawlBuilder {
     }
 }
 
+/// Files and connections that a crawl has open beside those of its requests.
+const OTHER_FILES: usize = 64;
+
+/// Fails where the system lets this process have too few files open for the connections wanted:
+/// every host would seem to be down.
+fn check_open_files(concurrency: usize) -> Result<(), SetupError> {
+    let Some(limit) = crate::budget::most_open_files() else { return Ok(()) };
+    // Idle connections are kept beside those in use.
+    let needed = concurrency.saturating_mul(2).saturating_add(OTHER_FILES);
+    if limit >= needed as u64 {
+        return Ok(());
+    }
+    Err(SetupError::OpenFiles { limit, concurrency, needed })
+}
+
 fn schedule(config: &Config, seed: u64) -> Schedule {
     let politeness = Politeness {
         delay: config.delay,
@@ -227,6 +256,7 @@ fn core_settings(config: &Config, plan: &Plan, filter: &FilterPlan) -> CoreSetti
         max_retry_after: config.max_retry_after,
         obey_robots: config.robots == RobotsPolicy::Obey,
         log_skipped: config.log_skipped,
+        rules_bytes: plan.caches / 2,
         largest_filter: filter.largest,
         doubts: usize::try_from(plan.doubts / DOUBT_BYTES).unwrap_or(usize::MAX).max(1),
         caps: Caps {
@@ -282,12 +312,11 @@ fn push_seed(batch: &mut LinkBatch, url: &str, origin_length: usize, key: u64) {
 /// A crawl, ready to run.
 ///
 /// ```
-/// use dragline::config::{Options, Span};
-/// use dragline::engine::{Crawl, Silent};
+/// use dragline::{Crawl, Options, Silent};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// // Nothing listens there, so this crawl ends with one failed page and touches no network.
-/// let options = Options { retries: Some(0), delay: Some(Span::ZERO), ..Options::default() };
+/// // Nothing listens there, so this crawl gives the host up after a few tries.
+/// let options = Options { retries: Some(0), ..Options::default() };
 /// let crawl = Crawl::builder().options(options).seed("http://127.0.0.1:9/").build()?;
 /// let summary = crawl.run(&mut Silent)?;
 /// assert_eq!(summary.totals.pages.ok, 0);
@@ -322,8 +351,9 @@ impl Crawl {
 
     /// What the user should know of how this crawl will be done: that an address guard behind a
     /// proxy sees literals only, or that certificates are not verified.
-    pub fn note(&self) -> Option<&str> {
-        self.shared.fetcher.guard_note().or_else(|| self.shared.fetcher.tls_note())
+    pub fn notes(&self) -> impl Iterator<Item = &str> {
+        let fetcher = &self.shared.fetcher;
+        fetcher.guard_note().into_iter().chain(fetcher.tls_note())
     }
 
     /// Asks this crawl to stop, from wherever.
@@ -344,12 +374,22 @@ impl Crawl {
         let started = Instant::now();
         let (reason, failure) = match self.drive(observer, started) {
             Ok(reason) => (reason, None),
+            Err(error) if error.is_disk_full() => (EndReason::DiskFull, Some(error)),
             Err(error) => (EndReason::WriteFailed, Some(error)),
         };
-        let summary = self.reporter(started).summary(&mut self.core, reason);
+        let reporter = self.reporter(started);
+        if let Some(directory) = &mut self.directory {
+            // The last line is the crawl's end; where it cannot be written the summary will say so.
+            let _ = directory.statistics(&reporter.snapshot(&mut self.core));
+        }
+        let summary = reporter.summary(&mut self.core, reason);
         debug_assert!(failure.is_some() || self.core.adds_up(), "the counts do not add up");
         let written = match (&self.directory, failure) {
-            (_, Some(error)) => Err(error),
+            (directory, Some(error)) => {
+                // It is the first failure that is told; a summary beside it is worth the try.
+                let _ = directory.as_ref().map(|directory| directory.summary(&summary));
+                Err(error)
+            }
             (Some(directory), None) => directory.summary(&summary).map_err(CoreError::from),
             (None, None) => Ok(()),
         };

@@ -18,6 +18,9 @@ use crate::stats::EndReason;
 /// How often gathered lines are given to the system and the observer is told where things stand.
 const TICK: Duration = Duration::from_millis(200);
 
+/// Time that requests in flight are given once `--max-time` has passed.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// What is done several times a second.
 pub(crate) type Tick<'a> = dyn FnMut(&mut Core, Moment, &mut dyn Observer) -> Result<(), CoreError> + 'a;
 
@@ -56,6 +59,9 @@ impl Drive<'_> {
             let now = self.now();
             if end.is_some_and(|end| now >= end) {
                 self.core.stop(EndReason::TimeLimit);
+            }
+            if end.is_some_and(|end| now >= end.after(GRACE)) {
+                return Ok(EndReason::TimeLimit);
             }
             let mut until = match self.dispatch(concurrency, &sender)? {
                 Dispatched::Done(reason) => return Ok(reason),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::frontier::DrainReason;
-use crate::model::{PageError, Record};
+use crate::model::PageError;
 use crate::stats::Snapshot;
 use crate::visited::Verdict;
 
@@ -108,9 +108,6 @@ impl fmt::Display for Event {
 pub trait Observer {
     /// Something happened that a person may want to know.
     fn event(&mut self, _event: &Event) {}
-
-    /// A page is done.
-    fn page(&mut self, _record: &Record) {}
 
     /// Where things stand; several times a second.
     fn snapshot(&mut self, _snapshot: &Snapshot) {}

@@ -44,14 +44,18 @@ pub fn plan(config: &Config) -> Result<(Plan, FilterPlan), PlanError> {
             Some(rate) => Sizing::from_rate(config.filter, urls, rate)?,
             None => Sizing::from_bits_per_url(config.filter, urls, config.bits_per_url)?,
         };
+        inputs.filter_bytes = None;
+        if config.dedup == Dedup::TwoStage
+            && let Ok(plan) = budget::plan(config.memory, &inputs)
+            && let Ok(largest) = largest(config, &plan)
+            && largest.bits >= sizing.bits
+        {
+            return Ok((plan, FilterPlan { first: sizing, largest }));
+        }
+        // More than the usual share, or a filter that cannot grow: it gets just what it needs.
         inputs.filter_bytes = Some(sizing.bytes());
         let plan = budget::plan(config.memory, &inputs).map_err(below)?;
-        inputs.filter_bytes = None;
-        // What the filter could have had, did nobody name a number.
-        let room = budget::plan(config.memory, &inputs).map_err(below)?;
-        let larger = largest(config, &room).ok().filter(|larger| larger.bits > sizing.bits);
-        let largest = larger.unwrap_or(sizing);
-        return Ok((plan, FilterPlan { first: sizing, largest }));
+        return Ok((plan, FilterPlan { first: sizing, largest: sizing }));
     }
     let plan = budget::plan(config.memory, &inputs).map_err(below)?;
     let largest = largest(config, &plan)?;

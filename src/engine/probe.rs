@@ -53,6 +53,7 @@ impl OwnerProbe {
             max_retry_after: Duration::ZERO,
             obey_robots: false,
             log_skipped: false,
+            rules_bytes: 0,
             largest_filter: filter.largest,
             doubts: 4096,
             caps: Caps::default(),

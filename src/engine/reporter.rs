@@ -1,7 +1,7 @@
 //! Where a crawl stands, in figures, and the warnings that follow from them.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::core::{Core, CoreError};
 use super::observer::{Event, Observer};
@@ -26,7 +26,8 @@ pub(crate) struct Reporter {
 
 impl Reporter {
     pub(crate) fn new(config: Arc<Config>, plan: Plan, fetcher: Fetcher, started: Instant) -> Self {
-        Self { config, plan, fetcher, started, next_line: Moment::START }
+        let next_line = Moment::START.after(config.stats_interval);
+        Self { config, plan, fetcher, started, next_line }
     }
 
     /// To be called several times a second.
@@ -49,7 +50,7 @@ impl Reporter {
         if let Some(directory) = directory
             && now >= self.next_line
         {
-            self.next_line = now.after(self.config.stats_interval.max(Duration::from_millis(1)));
+            self.next_line = self.next_line.after(self.config.stats_interval).max(now);
             directory.statistics(&snapshot)?;
         }
         Ok(())

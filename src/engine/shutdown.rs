@@ -57,19 +57,25 @@ const INTERRUPTED: i32 = 130;
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
     fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
     }
 
     async fn next(&mut self) -> bool {
         tokio::select! {
             interrupted = self.interrupt.recv() => interrupted.is_some(),
             terminated = self.terminate.recv() => terminated.is_some(),
+            hung_up = self.hang_up.recv() => hung_up.is_some(),
         }
     }
 }

@@ -130,6 +130,8 @@ pub struct Attempt {
     pub requests: u32,
     /// Requests that failed so far.
     pub failures: u32,
+    /// It was asked again at once after its connection broke before any answer.
+    pub reconnected: bool,
     /// When the last request began.
     pub started: Moment,
     /// The canonical spelling has been put in place of the one as written.
@@ -147,6 +149,7 @@ impl Attempt {
             candidate: claimed.candidate,
             requests: 0,
             failures: 0,
+            reconnected: false,
             started: Moment::START,
             respelled: false,
             fallback: None,
@@ -224,7 +227,8 @@ impl Origin {
         self.waiting.len() < MOST_WAITING
     }
 
-    fn has_work(&self) -> bool {
+    /// Whether anything of it is queued, claimed or waiting.
+    pub fn has_work(&self) -> bool {
         self.unclaimed > 0 || !self.claimed.is_empty() || !self.waiting.is_empty()
     }
 

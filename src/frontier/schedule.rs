@@ -545,10 +545,12 @@ pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The host name in `scheme://host[:port]`; brackets of an IPv6 literal stay.
 fn host_name(origin: &str) -> &str {
     let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority);
-    match authority.rfind(':') {
+    let name = match authority.rfind(':') {
         Some(colon) if !authority.ends_with(']') => &authority[..colon],
         _ => authority,
-    }
+    };
+    // The root's dot names the same host (RFC 1034 section 3.1).
+    name.strip_suffix('.').unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -93,13 +93,13 @@ impl Span {
     }
 
     fn host(&self, requested: &str, parts: &Parts) -> u64 {
-        let host = &requested[parts.host.clone()];
+        let host = rootless(&requested[parts.host.clone()]);
         self.fingerprint(if self.folds_www { fold_www(host) } else { host })
     }
 
     /// The registrable domain, or the whole host where it has none.
     fn domain(&self, requested: &str, parts: &Parts) -> u64 {
-        let host = &requested[parts.host.clone()];
+        let host = rootless(&requested[parts.host.clone()]);
         self.fingerprint(registrable_domain(host).unwrap_or(host))
     }
 
@@ -151,4 +151,9 @@ impl Hasher for AsItIs {
     fn write_u64(&mut self, number: u64) {
         self.0 = number;
     }
+}
+
+/// A host name without the root's dot, which names the same host (RFC 1034 section 3.1).
+fn rootless(host: &str) -> &str {
+    host.strip_suffix('.').unwrap_or(host)
 }

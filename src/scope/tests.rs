@@ -82,8 +82,8 @@ fn host_is_the_name_on_any_scheme_and_port() {
     expect(
         &config(ScopeKind::Host),
         &["http://site.test/deep/page", "http://127.0.0.1:81/", "http://[::1]/"],
-        &["https://site.test:8443/", "http://127.0.0.1/", "https://[::1]:8080/x"],
-        &["http://www.site.test/", "http://test/", "http://127.0.0.2/", "http://site.test./"],
+        &["https://site.test:8443/", "http://127.0.0.1/", "https://[::1]:8080/x", "http://site.test./"],
+        &["http://www.site.test/", "http://test/", "http://127.0.0.2/"],
     );
 }
 

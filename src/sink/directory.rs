@@ -200,10 +200,10 @@ impl Sink for DirectorySink {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if let Some(file) = &mut self.skipped {
-            file.flush()?;
-        }
-        self.pages.flush()
+        // Both are tried: the lines of one must not stay behind for the other's sake.
+        let pages = self.pages.flush();
+        let skipped = self.skipped.as_mut().map_or(Ok(()), LineFile::flush);
+        pages.and(skipped)
     }
 }
 

@@ -20,6 +20,8 @@ pub fn encode_line<T: serde::Serialize>(value: &T, buffer: &mut Vec<u8>) -> io::
 pub struct LineFile {
     file: File,
     buffer: Vec<u8>,
+    /// Bytes of whole lines in the file.
+    length: u64,
     poisoned: bool,
 }
 
@@ -27,7 +29,7 @@ impl LineFile {
     /// Makes a new file; one that exists is an error.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().append(true).create_new(true).open(path)?;
-        Ok(Self { file, buffer: Vec::with_capacity(BUFFER + 4096), poisoned: false })
+        Ok(Self { file, buffer: Vec::with_capacity(BUFFER + 4096), length: 0, poisoned: false })
     }
 
     /// Appends a line that is already encoded.
@@ -47,8 +49,16 @@ impl LineFile {
         if self.poisoned {
             return Err(io::Error::other("an earlier write to this file failed"));
         }
+        let before = self.length;
         let written = self.file.write_all(&self.buffer);
-        self.poisoned = written.is_err();
+        match &written {
+            Ok(()) => self.length += self.buffer.len() as u64,
+            Err(_) => {
+                self.poisoned = true;
+                // Back to the last whole line, as far as the system still does anything.
+                let _ = self.file.set_len(before);
+            }
+        }
         self.buffer.clear();
         written
     }
