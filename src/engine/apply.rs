@@ -74,16 +74,6 @@ impl Core {
                 self.ask_again(page.job.attempt, page.record, url, origin_length, now);
                 Ok(())
             }
-            Verdict::Retry if lost_connection(&page.record) && !page.job.attempt.reconnected => {
-                // Most likely a kept connection that the server closed just then: the request may
-                // be repeated at once (RFC 9112 section 9.3.1), on a new connection.
-                let mut attempt = page.job.attempt;
-                attempt.reconnected = true;
-                attempt.fallback = Some(Box::new(page.record));
-                self.held += 1;
-                self.schedule.wait(id, attempt, now);
-                Ok(())
-            }
             Verdict::Retry | Verdict::SlowDown | Verdict::HostFailure
                 if page.job.attempt.failures < self.settings.retries
                     && self.schedule.drained(id).is_none() =>
@@ -91,7 +81,14 @@ impl Core {
                 let mut attempt = page.job.attempt;
                 attempt.failures += 1;
                 let pause = doubled(FIRST_PAUSE, attempt.failures - 1);
-                let pause = pause.max(self.honoured(page.retry_after));
+                let pause = if lost_connection(&page.record) && !attempt.reconnected {
+                    // Most likely a kept connection that the server closed just then: the request
+                    // may be repeated at once (RFC 9112 section 9.3.1), on a new connection.
+                    attempt.reconnected = true;
+                    Duration::ZERO
+                } else {
+                    pause.max(self.honoured(page.retry_after))
+                };
                 self.count_bytes(&page.record);
                 attempt.fallback = Some(Box::new(page.record));
                 self.held += 1;
