@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, Response};
 use crate::model::{
-    ErrorKind, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Truncation, Via,
+    ErrorKind, FailureClass, KeyHash, LinkBatch, PageError, Record, SkipReason, Truncation, UrlKey, Via,
 };
 use crate::scope::Scope;
 use crate::sink::encode_line;
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
 pub(crate) struct Scratch {
     reader: PageReader,
     /// Key to the place of its link in the batch.
-    seen: HashMap<u64, usize, KeyHasher>,
+    seen: HashMap<UrlKey, usize, KeyHash>,
     requested: String,
     canonical: String,
 }
@@ -51,7 +51,7 @@ impl Shared {
         let spare = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| Scratch {
             reader: PageReader::new(&PageContext::default()),
-            seen: HashMap::with_hasher(KeyHasher),
+            seen: HashMap::default(),
             requested: String::new(),
             canonical: String::new(),
         })
@@ -349,7 +349,7 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
         return;
     }
     let skip = if too_many { Some(SkipReason::TooManyRedirects) } else { wanted.err() };
-    push_link(&mut outcome.links, &target.requested, target.parts.origin_length, key, Via::Redirect, skip);
+    outcome.links.push(&target.requested, target.parts.origin_length, key, Via::Redirect, skip);
 }
 
 fn canonical_of(shared: &Shared, url: &str) -> Option<String> {
@@ -388,7 +388,12 @@ fn take_links(shared: &Shared, outcome: &mut PageOutcome, page: &Extracted, scra
     let too_deep = shared.config.depth.is_some_and(|depth| candidate.depth >= depth);
     outcome.scope_generation = scope.generation();
     let batch = &mut outcome.links;
-    Gather { shared, scope: &scope, too_deep, batch, scratch }.all(&resolver, page);
+    let most = shared.config.max_url_length;
+    let base = base.as_str().len();
+    let hopeless = (base > most).then(|| Hopeless::of(&resolver, most)).flatten();
+    let work = MAX_WORK;
+    Gather { shared, scope: &scope, too_deep, batch, scratch, most, hopeless, base, work }
+        .all(&resolver, page);
 }
 
 /// Makes the batch of links of one page.
@@ -398,39 +403,43 @@ struct Gather<'a> {
     too_deep: bool,
     batch: &'a mut LinkBatch,
     scratch: &'a mut Scratch,
+    /// Bytes of a URL at most.
+    most: usize,
+    hopeless: Option<Hopeless>,
+    /// Bytes of what the references are relative to.
+    base: usize,
+    /// Bytes that may still be read and written in resolving.
+    work: usize,
 }
 
-/// Keys are hashes already.
-#[derive(Clone, Copy, Default)]
-struct KeyHasher;
+/// Bytes that resolving the references of one page may read and write: a multiple of what a page
+/// may hold, since each reference may drag the whole base along.
+const MAX_WORK: usize = 64 << 20;
 
-impl std::hash::BuildHasher for KeyHasher {
-    type Hasher = KeyHash;
-    fn build_hasher(&self) -> KeyHash {
-        KeyHash(0)
-    }
+/// A base so long that what is relative to its directory is too long whatever it says.
+struct Hopeless {
+    directory: String,
 }
 
-struct KeyHash(u64);
+impl Hopeless {
+    fn of(resolver: &Resolver<'_>, most: usize) -> Option<Self> {
+        let mut directory = resolver.target("").ok()?.requested;
+        let path_end = directory.find('?').unwrap_or(directory.len());
+        directory.truncate(directory[..path_end].rfind('/')? + 1);
+        (directory.len() > most).then_some(Self { directory })
+    }
 
-impl std::hash::Hasher for KeyHash {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
+    /// Whether a reference can only add to the directory: no scheme, no root, nothing that leads up.
+    fn covers(href: &str) -> bool {
+        let adds = |byte: u8| byte > b' ' && !b":\\%?#".contains(&byte);
+        !href.is_empty() && !href.starts_with('/') && !href.contains("..") && href.bytes().all(adds)
     }
 }
 
 impl Gather<'_> {
     fn all(mut self, resolver: &Resolver<'_>, page: &Extracted) {
         self.scratch.seen.clear();
-        self.batch.text.reserve(page.text.len() + page.references.len() * 32);
+        self.batch.text.reserve((page.text.len() + page.references.len() * 32).min(LinkBatch::MAX_TEXT));
         self.batch.links.reserve(page.references.len());
         self.batch.dropped = page.links_dropped;
         self.batch.repeats = page.repeated_references;
@@ -442,25 +451,42 @@ impl Gather<'_> {
 
     fn one(&mut self, resolver: &Resolver<'_>, href: &str, via: Via, nofollow: bool) {
         let Scratch { requested, canonical, seen, .. } = &mut *self.scratch;
+        if let Some(hopeless) = self.hopeless.as_ref().filter(|_| Hopeless::covers(href)) {
+            self.batch.push(&hopeless.directory, 0, 0, via, Some(SkipReason::UrlTooLong));
+            return;
+        }
+        if self.work == 0 {
+            self.batch.dropped += 1;
+            return;
+        }
         let parts = match resolver.resolve(href, requested, canonical) {
             Ok(parts) => parts,
             Err(reject) => {
+                self.work = self.work.saturating_sub(self.base + href.len());
                 let reason = match reject {
                     Reject::OtherScheme(_) => SkipReason::OtherScheme,
                     Reject::Unparsable(_) => SkipReason::BadUrl,
                 };
-                push_link(self.batch, href, 0, 0, via, Some(reason));
+                self.batch.push(href, 0, 0, via, Some(reason));
                 return;
             }
         };
-        let wanted =
-            || self.scope.check(requested, &parts).err().or(self.too_deep.then_some(SkipReason::TooDeep));
+        self.work = self.work.saturating_sub(href.len() + requested.len());
+        let too_long = requested.len() > self.most;
+        // the scope may move later on, so what no move can mend comes first
+        let wanted = || match () {
+            () if too_long => Some(SkipReason::UrlTooLong),
+            () if self.too_deep => Some(SkipReason::TooDeep),
+            () => self.scope.check(requested, &parts).err(),
+        };
         let key = self.shared.secret.key(canonical);
         match seen.entry(key) {
             Entry::Vacant(place) => {
-                place.insert(self.batch.links.len());
-                let skip = if nofollow { Some(SkipReason::Nofollow) } else { wanted() };
-                push_link(self.batch, requested, parts.origin_length, key, via, skip);
+                let skip = if nofollow && !too_long { Some(SkipReason::Nofollow) } else { wanted() };
+                let index = self.batch.links.len();
+                if self.batch.push(requested, parts.origin_length, key, via, skip) {
+                    place.insert(index);
+                }
             }
             Entry::Occupied(place) => {
                 self.batch.repeats += 1;
@@ -475,18 +501,4 @@ impl Gather<'_> {
             }
         }
     }
-}
-
-fn push_link(
-    batch: &mut LinkBatch,
-    url: &str,
-    origin_length: u16,
-    key: u64,
-    via: Via,
-    skip: Option<SkipReason>,
-) {
-    let start = u32::try_from(batch.text.len()).unwrap_or(u32::MAX);
-    let length = u32::try_from(url.len()).unwrap_or(u32::MAX);
-    batch.text.push_str(url);
-    batch.links.push(Link { start, length, origin_length, key, via, skip });
 }

@@ -131,3 +131,43 @@ fn include_and_exclude_choose_among_the_links() {
     assert_eq!(run.skip_reason(&server.url("/docs/b.pdf")), Some("excluded"));
     assert_eq!(run.skip_reason(&server.url("/blog/c")), Some("not_included"));
 }
+
+/// A page of `links` different references, all relative to a base of `base` bytes.
+fn dragging(base: usize, links: usize, spelled: impl Fn(usize) -> String) -> Server {
+    let mut html = format!("<base href=\"/{}/\">", "b".repeat(base));
+    for link in 0..links {
+        html.push_str(&format!("<a href=\"{}\">x</a>", spelled(link)));
+    }
+    Server::start(Script::new().on("/", page(&["/page", "/a"])).on("/page", Answer::html(html)))
+}
+
+/// References that resolve to 2.4 GB of URLs. The bound on memory is the budget, once over for what
+/// is no part of it (code, stacks, the allocator's slack) and 32 MiB for the one page in hand:
+/// 16 MiB of links, and the same again while their buffer grows.
+#[test]
+fn a_page_cannot_make_its_links_long() {
+    for spelled in [|link| format!("x{link}"), |link| format!("y/../x{link}"), |link| format!("?{link}")] {
+        let server = dragging(60_000, 40_000, spelled);
+        let run = crawl(&[server.url("/").as_str(), "--memory", "64MiB"]);
+        assert_eq!(run.page(&server.url("/page"))["links"], 40_000, "{}", run.summary);
+        assert_eq!(run.skips("url_too_long") + run.skips("too_many_links"), 40_000, "{}", run.summary);
+        let peak = run.number("memory.peak_rss_bytes");
+        assert!(peak < 160 << 20, "{peak} bytes");
+        assert!(run.skipped.iter().all(|row| row["url"].as_str().is_some_and(|url| url.len() < 300)));
+    }
+}
+
+#[test]
+fn under_a_long_base_short_links_are_followed() {
+    let server = dragging(3000, 3, |link| ["x", "/a", "../c"][link].to_owned());
+    let run = crawl(&[server.url("/")]);
+    assert_eq!(run.skips("url_too_long"), 1, "{}", run.summary);
+    assert_eq!((server.count("/a"), server.count("/c")), (1, 1));
+}
+
+#[test]
+fn a_link_too_deep_is_too_deep_in_whatever_scope() {
+    let server = Server::start(Script::new().on("/", page(&["http://127.0.0.9/", "/a"])));
+    let run = crawl(&[server.url("/").as_str(), "-d", "0"]);
+    assert_eq!((run.skips("too_deep"), run.skips("out_of_scope")), (2, 0), "{}", run.summary);
+}
