@@ -349,11 +349,11 @@ pub struct PageError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Truncation {
-    /// `--max-body` was reached.
+    /// `--max-body` was reached, or as much of a redirect's body was read as is worth it.
     Length,
     /// The connection ended early.
     Disconnect,
-    /// `--timeout` passed in the middle of the body.
+    /// `--timeout` passed in the middle of the body, or a redirect's body was not worth the wait.
     Time,
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::job::{Job, Outcome, PageJob, PageOutcome, Verdict};
+use super::job::{Job, KEPT_BYTES, Outcome, PageJob, PageOutcome, RobotsAnswer, Verdict};
 use super::{robots, timestamp};
 use crate::config::Config;
 use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
@@ -59,46 +59,61 @@ impl Shared {
 
     fn give_back(&self, scratch: Scratch) {
         // What an extraordinary page needed is not kept for the ordinary ones.
-        if scratch.seen.capacity() <= MOST_KEPT {
+        if scratch.largest_buffer() <= KEPT_BYTES {
             self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         }
     }
 }
 
-/// Links of a page up to which its buffers are kept.
-const MOST_KEPT: usize = 2048;
+impl Scratch {
+    /// Bytes of the largest buffer.
+    fn largest_buffer(&self) -> usize {
+        // a place of the map takes its entry and a byte of control
+        let seen = self.seen.capacity() * (size_of::<(UrlKey, usize)>() + 1);
+        let others = [seen, self.requested.capacity(), self.canonical.capacity()];
+        others.into_iter().fold(self.reader.largest_buffer(), usize::max)
+    }
+}
 
 /// Does one job and sends what came of it, even if the work panics: an outcome that
 /// never arrives would keep the crawl from ending.
 pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Outcome>) {
+    let broken = || PageError { kind: ErrorKind::Other, detail: BROKEN.to_owned() };
     match job {
         Job::Page(job) => {
-            let mut delivery = Delivery { outcome: Some(Box::new(new_outcome(*job))), sender };
-            if let Some(outcome) = &mut delivery.outcome {
+            let mut delivery = Delivery::new(Outcome::Page(Box::new(new_outcome(*job))), sender);
+            if let Some(Outcome::Page(outcome)) = &mut delivery.outcome {
                 page(&shared, outcome).await;
             }
         }
         Job::Robots { origin, url, hops } => {
+            let answer = RobotsAnswer::Failed { retry_after: None, error: broken() };
+            let mut delivery = Delivery::new(Outcome::Robots { origin, answer }, sender);
             let answer =
                 robots::ask(&shared.fetcher, &shared.canonicalizer, &shared.config, &url, hops).await;
-            send(&sender, Outcome::Robots { origin, answer });
+            delivery.outcome = Some(Outcome::Robots { origin, answer });
         }
         Job::Address { origin, name } => {
+            let mut delivery = Delivery::new(Outcome::Address { origin, address: Err(broken()) }, sender);
             let address = address(&shared, &name).await;
-            send(&sender, Outcome::Address { origin, address });
+            delivery.outcome = Some(Outcome::Address { origin, address });
         }
     }
 }
 
-fn send(sender: &mpsc::Sender<Outcome>, outcome: Outcome) {
-    // The channel holds as many as may be in flight; it is closed only when nobody wants outcomes any more.
-    let _ = sender.try_send(outcome);
+/// What a job that panicked is said to have died of.
+const BROKEN: &str = "the crawler itself failed here; please report it";
+
+/// Delivers its outcome when it goes, however it goes: until the work is done, that it failed.
+struct Delivery {
+    outcome: Option<Outcome>,
+    sender: mpsc::Sender<Outcome>,
 }
 
-/// Delivers its outcome when it goes, however it goes.
-struct Delivery {
-    outcome: Option<Box<PageOutcome>>,
-    sender: mpsc::Sender<Outcome>,
+impl Delivery {
+    fn new(outcome: Outcome, sender: mpsc::Sender<Outcome>) -> Self {
+        Self { outcome: Some(outcome), sender }
+    }
 }
 
 impl Drop for Delivery {
@@ -106,17 +121,37 @@ impl Drop for Delivery {
         let Some(mut outcome) = self.outcome.take() else {
             return;
         };
-        if std::thread::panicking() {
-            outcome.verdict = Verdict::Final;
-            let detail = "the crawler failed on this page; please report it".to_owned();
-            outcome.record.error = Some(PageError { kind: ErrorKind::Other, detail });
+        if let Outcome::Page(page) = &mut outcome {
+            if std::thread::panicking() {
+                page.verdict = Verdict::Final;
+                page.record.error = Some(PageError { kind: ErrorKind::Other, detail: BROKEN.to_owned() });
+            }
+            write_line(page);
         }
-        outcome.line.clear();
-        if encode_line(&outcome.record, &mut outcome.line).is_err() {
-            outcome.line.clear();
-        }
-        send(&self.sender, Outcome::Page(outcome));
+        // The channel holds as many as may be in flight; it is closed only when nobody wants outcomes any more.
+        let _ = self.sender.try_send(outcome);
     }
+}
+
+/// Encodes the record; one that cannot be encoded is an error of its page, never a line that is none.
+fn write_line(page: &mut PageOutcome) {
+    page.line.clear();
+    if let Err(error) = encode_line(&page.record, &mut page.line) {
+        let detail = format!("its record cannot be written: {error}; please report it");
+        write_least(page, PageError { kind: ErrorKind::Other, detail });
+    }
+}
+
+/// The least that a line must say: the page and what went wrong.
+fn write_least(page: &mut PageOutcome, error: PageError) {
+    let least = serde_json::json!({
+        "url": page.record.url,
+        "error": { "kind": error.kind.name(), "detail": error.detail },
+    });
+    page.record.error = Some(error);
+    page.line.clear();
+    page.line.extend_from_slice(least.to_string().as_bytes());
+    page.line.push(b'\n');
 }
 
 async fn address(shared: &Shared, origin: &str) -> Result<IpAddr, PageError> {
@@ -162,7 +197,7 @@ async fn page(shared: &Shared, outcome: &mut PageOutcome) {
     let url = outcome.job.attempt.candidate.url.clone();
     match shared.fetcher.get(&FetchRequest::new(&url)).await {
         Ok(response) => read(shared, outcome, response).await,
-        Err(error) if error.kind == ErrorKind::PrivateAddress && !error.requested => outcome.refused = true,
+        Err(error) if error.skip_reason().is_some() => outcome.refused = true,
         Err(error) => {
             outcome.verdict = verdict_of(error.kind);
             outcome.record.error = Some(page_error(error));
@@ -232,13 +267,16 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
     }
     let reader = scratch.as_mut().map(|scratch| &mut scratch.reader);
     let failed = read_body(shared, outcome, &mut response, reader).await.err();
+    let failed_at_all = failed.is_some();
+    let failed = failed.filter(|_| !told_by_head(status));
     if failed.is_none() {
         judge(shared, outcome, status, &response);
     }
     let report = response.finish();
     outcome.record.wire_bytes = report.wire_bytes;
     outcome.record.decoded_bytes = report.decoded_bytes;
-    outcome.record.truncated = report.truncated;
+    let broken_off = failed_at_all.then_some(Truncation::Disconnect);
+    outcome.record.truncated = report.truncated.or(outcome.record.truncated).or(broken_off);
     outcome.mislabelled_encoding = report.mislabelled_encoding;
     if let Some(mut scratch) = scratch {
         let page = scratch.reader.finish();
@@ -248,7 +286,6 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
     }
     if let Some(error) = failed {
         outcome.verdict = verdict_of(error.kind);
-        outcome.record.truncated = outcome.record.truncated.or(Some(Truncation::Disconnect));
         outcome.record.error = Some(page_error(error));
     }
 }
@@ -267,6 +304,35 @@ fn reset_reader(shared: &Shared, outcome: &PageOutcome, response: &Response, rea
     });
 }
 
+/// Bytes of a redirect's body that are read, for the connection's sake.
+const REDIRECT_BYTES: usize = 64 << 10;
+/// How long a redirect's body is waited for: its head said it all.
+const REDIRECT_PATIENCE: Duration = Duration::from_secs(2);
+
+fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
+/// Whether the head alone says what is to be done; a damaged body changes nothing then.
+fn told_by_head(status: u16) -> bool {
+    is_redirect(status) || matches!(status, 400 | 404 | 408 | 410 | 425 | 429 | 500..=599)
+}
+
+/// The next piece of a body, waited for until then.
+async fn next_piece<'a>(
+    response: &'a mut Response,
+    until: Option<tokio::time::Instant>,
+    truncated: &mut Option<Truncation>,
+) -> Result<Option<&'a [u8]>, FetchError> {
+    let Some(until) = until else {
+        return response.chunk().await;
+    };
+    tokio::time::timeout_at(until, response.chunk()).await.unwrap_or_else(|_| {
+        *truncated = Some(Truncation::Time);
+        Ok(None)
+    })
+}
+
 async fn read_body(
     shared: &Shared,
     outcome: &mut PageOutcome,
@@ -275,15 +341,23 @@ async fn read_body(
 ) -> Result<(), FetchError> {
     let mut hasher = Xxh3Default::new();
     let mut body = shared.keep_bodies.then(Vec::new);
+    let until = is_redirect(response.status()).then(|| tokio::time::Instant::now() + REDIRECT_PATIENCE);
+    let mut so_far = 0;
     let result = loop {
-        match response.chunk().await {
+        match next_piece(response, until, &mut outcome.record.truncated).await {
             Ok(Some(chunk)) => {
+                let enough = until.is_some() && so_far >= REDIRECT_BYTES;
+                so_far += chunk.len();
                 hasher.update(chunk);
                 if let Some(reader) = &mut reader {
                     reader.feed(chunk);
                 }
                 if let Some(body) = &mut body {
                     body.extend_from_slice(chunk);
+                }
+                if enough {
+                    outcome.record.truncated = Some(Truncation::Length);
+                    break Ok(());
                 }
             }
             Ok(None) => break Ok(()),
@@ -295,10 +369,10 @@ async fn read_body(
     result
 }
 
-/// What is to be done about a whole answer.
+/// What is to be done about an answer, by its head.
 fn judge(shared: &Shared, outcome: &mut PageOutcome, status: u16, response: &Response) {
     match status {
-        301 | 302 | 303 | 307 | 308 => judge_redirect(shared, outcome, response),
+        _ if is_redirect(status) => judge_redirect(shared, outcome, response),
         429 | 503 => {
             outcome.retry_after = retry_after(response);
             outcome.verdict = Verdict::SlowDown;
@@ -337,8 +411,14 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     }
     let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
     outcome.scope_generation = scope.generation();
-    let wanted = scope.check(&target.requested, &target.parts);
-    if key == candidate.key && wanted.is_ok() {
+    let mut wanted = scope.check(&target.requested, &target.parts);
+    // the scope moves along with a seed, what the user excludes does not
+    let moves = candidate.carries_scope && wanted == Err(SkipReason::OutOfScope);
+    if moves && let Err(reason) = scope.check_expressions(&target.requested) {
+        wanted = Err(reason);
+    }
+    let moves = moves && wanted == Err(SkipReason::OutOfScope);
+    if key == candidate.key && (wanted.is_ok() || moves) {
         if target.requested == *candidate.url && !response.set_new_cookie() {
             let detail = "redirects to itself".to_owned();
             outcome.record.error = Some(PageError { kind: ErrorKind::RedirectLoop, detail });
@@ -502,3 +582,7 @@ impl Gather<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod tests;
