@@ -2,6 +2,7 @@
 
 use crate::harness::crawl;
 use crate::server::{Answer, Script, Server, page};
+use std::fmt::Write as _;
 
 /// A page of `links` links, each to a leaf.
 fn wide(links: usize) -> Server {
@@ -136,14 +137,14 @@ fn include_and_exclude_choose_among_the_links() {
 fn dragging(base: usize, links: usize, spelled: impl Fn(usize) -> String) -> Server {
     let mut html = format!("<base href=\"/{}/\">", "b".repeat(base));
     for link in 0..links {
-        html.push_str(&format!("<a href=\"{}\">x</a>", spelled(link)));
+        let _ = write!(html, "<a href=\"{}\">x</a>", spelled(link));
     }
     Server::start(Script::new().on("/", page(&["/page", "/a"])).on("/page", Answer::html(html)))
 }
 
-/// References that resolve to 2.4 GB of URLs. The bound on memory is the budget, once over for what
-/// is no part of it (code, stacks, the allocator's slack) and 32 MiB for the one page in hand:
-/// 16 MiB of links, and the same again while their buffer grows.
+/// References that resolve to 2.4 GB of URLs. The bound is the budget itself: the process is not
+/// promised to stay below it, but one page of 16 MiB of links at most, in a crawl that has seen
+/// nothing else, leaves more than half of it.
 #[test]
 fn a_page_cannot_make_its_links_long() {
     for spelled in [|link| format!("x{link}"), |link| format!("y/../x{link}"), |link| format!("?{link}")] {
@@ -152,7 +153,7 @@ fn a_page_cannot_make_its_links_long() {
         assert_eq!(run.page(&server.url("/page"))["links"], 40_000, "{}", run.summary);
         assert_eq!(run.skips("url_too_long") + run.skips("too_many_links"), 40_000, "{}", run.summary);
         let peak = run.number("memory.peak_rss_bytes");
-        assert!(peak < 160 << 20, "{peak} bytes");
+        assert!(peak < 64 << 20, "{peak} bytes");
         assert!(run.skipped.iter().all(|row| row["url"].as_str().is_some_and(|url| url.len() < 300)));
     }
 }
