@@ -2,10 +2,35 @@
 //!
 //! No behaviour beyond construction, so that every layer can share it.
 
+use std::borrow::Cow;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 /// The 64-bit XXH3 of a canonical URL under the crawl's secret.
 pub type UrlKey = u64;
+
+/// For maps and sets of keys.
+pub type KeyHash = BuildHasherDefault<KeyHasher>;
+
+/// Takes a number for its own hash: keys and fingerprints are hashes already.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}
 
 /// How a URL was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -63,7 +88,7 @@ pub struct LinkBatch {
     pub links: Vec<Link>,
     /// Links to a URL that stands in the batch already.
     pub repeats: u64,
-    /// Links that are not kept, by reason: past the limits of one page.
+    /// Links that are not kept: past the limits of one page.
     pub dropped: u64,
 }
 
@@ -85,10 +110,56 @@ pub struct Link {
 }
 
 impl LinkBatch {
+    /// Bytes of text at most, so that a page whose short references resolve to long URLs
+    /// stays bounded; a place in the text fits in 32 bits.
+    pub const MAX_TEXT: usize = 16 << 20;
+    /// Bytes kept of a URL that can never be requested: enough to recognize it by.
+    pub const MAX_UNUSABLE: usize = 256;
+
+    /// Adds a link; whether there was room for it. One without room is counted as dropped.
+    ///
+    /// Of a URL that is refused for what it is (unparsable, of another scheme, too long) only
+    /// the beginning is kept, and an ellipsis.
+    pub fn push(
+        &mut self,
+        url: &str,
+        origin_length: u16,
+        key: UrlKey,
+        via: Via,
+        skip: Option<SkipReason>,
+    ) -> bool {
+        let (url, origin_length) = match skip {
+            Some(SkipReason::BadUrl | SkipReason::OtherScheme | SkipReason::UrlTooLong) => (shown(url), 0),
+            _ => (Cow::Borrowed(url), origin_length),
+        };
+        let place = (u32::try_from(self.text.len()), u32::try_from(url.len()));
+        let (Ok(start), Ok(length)) = place else {
+            self.dropped += 1;
+            return false;
+        };
+        if url.len() > Self::MAX_TEXT.saturating_sub(self.text.len()) {
+            self.dropped += 1;
+            return false;
+        }
+        self.text.push_str(&url);
+        self.links.push(Link { start, length, origin_length, key, via, skip });
+        true
+    }
+
     /// The URL of a link.
     pub fn url(&self, link: &Link) -> &str {
-        self.text.get(link.start as usize..(link.start + link.length) as usize).unwrap_or_default()
+        let start = link.start as usize;
+        self.text.get(start..start.saturating_add(link.length as usize)).unwrap_or_default()
     }
+}
+
+/// What is kept of a URL that can never be requested.
+fn shown(url: &str) -> Cow<'_, str> {
+    if url.len() <= LinkBatch::MAX_UNUSABLE {
+        return Cow::Borrowed(url);
+    }
+    let end = (0..=LinkBatch::MAX_UNUSABLE).rev().find(|end| url.is_char_boundary(*end)).unwrap_or(0);
+    Cow::Owned(format!("{}…", &url[..end]))
 }
 
 /// Why a URL was not fetched. The name is what files and summaries show.
@@ -278,11 +349,11 @@ pub struct PageError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Truncation {
-    /// `--max-body` was reached.
+    /// `--max-body` was reached, or as much of a redirect's body was read as is worth it.
     Length,
     /// The connection ended early.
     Disconnect,
-    /// `--timeout` passed in the middle of the body.
+    /// `--timeout` passed in the middle of the body, or a redirect's body was not worth the wait.
     Time,
 }
 
@@ -347,5 +418,40 @@ fn shared_text<S: serde::Serializer>(text: &Option<Arc<str>>, serializer: S) -> 
     match text {
         Some(text) => serializer.serialize_some(&**text),
         None => serializer.serialize_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_url_that_cannot_be_used_the_beginning_is_kept() {
+        for reason in [SkipReason::BadUrl, SkipReason::OtherScheme, SkipReason::UrlTooLong] {
+            let mut batch = LinkBatch::default();
+            assert!(batch.push(&"é".repeat(60_000), 9, 0, Via::Link, Some(reason)));
+            assert!(batch.push("mailto:a", 0, 0, Via::Link, Some(reason)));
+            let urls: Vec<&str> = batch.links.iter().map(|link| batch.url(link)).collect();
+            assert_eq!(urls, [format!("{}…", "é".repeat(128)).as_str(), "mailto:a"]);
+            assert_eq!(batch.links[0].origin_length, 0);
+        }
+    }
+
+    #[test]
+    fn a_batch_has_a_bound_and_counts_what_is_beyond() {
+        let mut batch = LinkBatch::default();
+        let url = "x".repeat(1 << 20);
+        let kept =
+            (0..20).filter(|_| batch.push(&url, 0, 0, Via::Link, Some(SkipReason::OutOfScope))).count();
+        assert_eq!((kept, batch.links.len(), batch.dropped), (16, 16, 4));
+        assert_eq!(batch.text.len(), LinkBatch::MAX_TEXT);
+        assert!(batch.links.iter().all(|link| batch.url(link) == url));
+    }
+
+    #[test]
+    fn a_link_of_another_batch_has_no_url() {
+        let link =
+            Link { start: u32::MAX, length: u32::MAX, origin_length: 0, key: 0, via: Via::Link, skip: None };
+        assert_eq!(LinkBatch::default().url(&link), "");
     }
 }

@@ -99,6 +99,11 @@ impl Scope {
         if !self.span.contains(requested, parts) {
             return Err(SkipReason::OutOfScope);
         }
+        self.check_expressions(requested)
+    }
+
+    /// The part of [`check`](Self::check) that no seed moves: `--exclude` and `--include`.
+    pub fn check_expressions(&self, requested: &str) -> Result<(), SkipReason> {
         if self.exclude.matches(requested) {
             return Err(SkipReason::Excluded);
         }

@@ -13,7 +13,7 @@ use super::job::{Job, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::worker::new_outcome;
 use crate::config::{Dedup, Options, ScopeKind};
 use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
-use crate::model::{ErrorKind, Link, LinkBatch, PageError, SkipReason, Via};
+use crate::model::{ErrorKind, LinkBatch, PageError, SkipReason, Via};
 use crate::robots::RobotsRules;
 use crate::scope::Scope;
 use crate::sink::{Page, Sink};
@@ -186,15 +186,7 @@ impl Simulation {
                 Err(reason) if via != Via::Seed => Some(reason),
                 _ => too_deep.then_some(SkipReason::TooDeep),
             };
-            batch.links.push(Link {
-                start: batch.text.len() as u32,
-                length: target.requested.len() as u32,
-                origin_length: target.parts.origin_length,
-                key,
-                via,
-                skip,
-            });
-            batch.text.push_str(&target.requested);
+            batch.push(&target.requested, target.parts.origin_length, key, via, skip);
         }
         batch
     }

@@ -16,7 +16,7 @@ use crate::config::{Config, ConfigError, Options, RobotsPolicy};
 use crate::extract::ExtractLimits;
 use crate::fetch::{FetchSetupError, Fetcher, SeedHost};
 use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
-use crate::model::{Link, LinkBatch, Via};
+use crate::model::{LinkBatch, Via};
 use crate::scope::{Scope, ScopeError, canonical_rules};
 use crate::sink::{CrawlDirectory, DirectoryError, Sink};
 use crate::stats::{EndReason, Summary};
@@ -288,8 +288,9 @@ fn queue_seeds(
         any = true;
         scope.write().unwrap_or_else(PoisonError::into_inner).add_seed(&target.requested);
         hosts.extend(SeedHost::of(&target.requested));
-        push_seed(&mut batch, &target.requested, target.origin_length(), secret.key(&target.canonical));
-        if batch.links.len() >= SEEDS_AT_A_TIME {
+        let key = secret.key(&target.canonical);
+        batch.push(&target.requested, target.parts.origin_length, key, Via::Seed, None);
+        if batch.links.len() >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
             core.add_seeds(&std::mem::take(&mut batch))?;
         }
     }
@@ -299,14 +300,6 @@ fn queue_seeds(
     core.add_seeds(&batch)?;
     core.settle()?;
     Ok(hosts.into_iter().collect())
-}
-
-fn push_seed(batch: &mut LinkBatch, url: &str, origin_length: usize, key: u64) {
-    let start = u32::try_from(batch.text.len()).unwrap_or(u32::MAX);
-    let length = u32::try_from(url.len()).unwrap_or(u32::MAX);
-    let origin_length = u16::try_from(origin_length).unwrap_or(u16::MAX);
-    batch.text.push_str(url);
-    batch.links.push(Link { start, length, origin_length, key, via: Via::Seed, skip: None });
 }
 
 /// A crawl, ready to run.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::frontier::{Attempt, OriginId};
-use crate::model::{LinkBatch, PageError, Record};
+use crate::model::{Link, LinkBatch, PageError, Record};
 use crate::robots::RobotsRules;
 
 /// One thing for a worker to do.
@@ -51,19 +51,20 @@ pub(crate) struct Buffers {
     pub(crate) line: Vec<u8>,
 }
 
-impl Buffers {
-    /// Links of a page up to which its buffers are kept.
-    const MOST_KEPT: usize = 2048;
+/// Bytes of a buffer up to which it is kept for another page.
+pub(crate) const KEPT_BYTES: usize = 256 << 10;
 
+impl Buffers {
     /// Empties them; those of an extraordinary page are let go.
     pub(crate) fn emptied(mut self) -> Option<Buffers> {
-        if self.links.links.capacity() > Self::MOST_KEPT {
+        let LinkBatch { text, links, repeats, dropped } = &mut self.links;
+        let of_links = links.capacity().saturating_mul(size_of::<Link>());
+        if [text.capacity(), of_links, self.line.capacity()].into_iter().any(|bytes| bytes > KEPT_BYTES) {
             return None;
         }
-        self.links.text.clear();
-        self.links.links.clear();
-        self.links.repeats = 0;
-        self.links.dropped = 0;
+        text.clear();
+        links.clear();
+        (*repeats, *dropped) = (0, 0);
         self.line.clear();
         Some(self)
     }
@@ -161,4 +162,29 @@ pub(crate) enum Verdict {
         /// Bytes of `url` that are its origin.
         origin_length: u16,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{SkipReason, Via};
+
+    #[test]
+    fn buffers_go_round_unless_any_of_them_is_large() {
+        let mut ordinary = Buffers::default();
+        ordinary.links.push("http://a.test/", 13, 1, Via::Link, None);
+        ordinary.links.repeats = 3;
+        ordinary.line.extend_from_slice(b"{}");
+        let emptied = ordinary.emptied().expect("small buffers are kept");
+        assert_eq!((&emptied.links, emptied.line.len()), (&LinkBatch::default(), 0));
+
+        let mut long = Buffers::default();
+        long.links.push(&"x".repeat(KEPT_BYTES + 1), 0, 1, Via::Link, Some(SkipReason::OutOfScope));
+        let mut many = Buffers::default();
+        many.links.links.reserve(KEPT_BYTES / size_of::<Link>() + 1);
+        let wordy = Buffers { line: Vec::with_capacity(KEPT_BYTES + 1), ..Buffers::default() };
+        for buffers in [long, many, wordy] {
+            assert!(buffers.emptied().is_none());
+        }
+    }
 }

@@ -8,6 +8,7 @@ mod core;
 mod core_tests;
 mod crawl;
 mod drive;
+mod gather;
 mod job;
 mod observer;
 mod plan;

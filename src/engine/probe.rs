@@ -9,7 +9,7 @@ use super::plan;
 use super::worker::new_outcome;
 use crate::config::{Options, ScopeKind};
 use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
-use crate::model::{Link, LinkBatch, Via};
+use crate::model::{LinkBatch, Via};
 use crate::scope::Scope;
 use crate::url::{KeySecret, Parts};
 
@@ -73,15 +73,7 @@ impl OwnerProbe {
     pub fn batch<'a>(&self, urls: impl Iterator<Item = &'a str>, via: Via) -> LinkBatch {
         let mut batch = LinkBatch::default();
         for url in urls {
-            batch.links.push(Link {
-                start: batch.text.len() as u32,
-                length: url.len() as u32,
-                origin_length: Parts::of(url).origin_length,
-                key: self.secret.key(url),
-                via,
-                skip: None,
-            });
-            batch.text.push_str(url);
+            batch.push(url, Parts::of(url).origin_length, self.secret.key(url), via, None);
         }
         batch
     }

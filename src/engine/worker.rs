@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -11,17 +10,18 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::job::{Job, Outcome, PageJob, PageOutcome, Verdict};
+use super::gather::take_links;
+use super::job::{Job, KEPT_BYTES, Outcome, PageJob, PageOutcome, RobotsAnswer, Verdict};
 use super::{robots, timestamp};
 use crate::config::Config;
-use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
+use crate::extract::{ExtractLimits, PageContext, PageReader};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, Response};
 use crate::model::{
-    ErrorKind, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Truncation, Via,
+    ErrorKind, FailureClass, KeyHash, PageError, Record, SkipReason, Truncation, UrlKey, Via,
 };
 use crate::scope::Scope;
 use crate::sink::encode_line;
-use crate::url::{Canonicalizer, KeySecret, Parts, Reject, Resolver, Target};
+use crate::url::{Canonicalizer, KeySecret, Parts, Reject, Target};
 
 /// What all workers share.
 pub(crate) struct Shared {
@@ -39,11 +39,11 @@ pub(crate) struct Shared {
 /// What reading a page needs for a while: kept from page to page, since allocating
 /// it anew cost a fifth of the processor time.
 pub(crate) struct Scratch {
-    reader: PageReader,
+    pub(super) reader: PageReader,
     /// Key to the place of its link in the batch.
-    seen: HashMap<u64, usize, KeyHasher>,
-    requested: String,
-    canonical: String,
+    pub(super) seen: HashMap<UrlKey, usize, KeyHash>,
+    pub(super) requested: String,
+    pub(super) canonical: String,
 }
 
 impl Shared {
@@ -51,7 +51,7 @@ impl Shared {
         let spare = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| Scratch {
             reader: PageReader::new(&PageContext::default()),
-            seen: HashMap::with_hasher(KeyHasher),
+            seen: HashMap::default(),
             requested: String::new(),
             canonical: String::new(),
         })
@@ -59,46 +59,61 @@ impl Shared {
 
     fn give_back(&self, scratch: Scratch) {
         // What an extraordinary page needed is not kept for the ordinary ones.
-        if scratch.seen.capacity() <= MOST_KEPT {
+        if scratch.largest_buffer() <= KEPT_BYTES {
             self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         }
     }
 }
 
-/// Links of a page up to which its buffers are kept.
-const MOST_KEPT: usize = 2048;
+impl Scratch {
+    /// Bytes of the largest buffer.
+    fn largest_buffer(&self) -> usize {
+        // a place of the map takes its entry and a byte of control
+        let seen = self.seen.capacity() * (size_of::<(UrlKey, usize)>() + 1);
+        let others = [seen, self.requested.capacity(), self.canonical.capacity()];
+        others.into_iter().fold(self.reader.largest_buffer(), usize::max)
+    }
+}
 
 /// Does one job and sends what came of it, even if the work panics: an outcome that
 /// never arrives would keep the crawl from ending.
 pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Outcome>) {
+    let broken = || PageError { kind: ErrorKind::Other, detail: BROKEN.to_owned() };
     match job {
         Job::Page(job) => {
-            let mut delivery = Delivery { outcome: Some(Box::new(new_outcome(*job))), sender };
-            if let Some(outcome) = &mut delivery.outcome {
+            let mut delivery = Delivery::new(Outcome::Page(Box::new(new_outcome(*job))), sender);
+            if let Some(Outcome::Page(outcome)) = &mut delivery.outcome {
                 page(&shared, outcome).await;
             }
         }
         Job::Robots { origin, url, hops } => {
+            let answer = RobotsAnswer::Failed { retry_after: None, error: broken() };
+            let mut delivery = Delivery::new(Outcome::Robots { origin, answer }, sender);
             let answer =
                 robots::ask(&shared.fetcher, &shared.canonicalizer, &shared.config, &url, hops).await;
-            send(&sender, Outcome::Robots { origin, answer });
+            delivery.outcome = Some(Outcome::Robots { origin, answer });
         }
         Job::Address { origin, name } => {
+            let mut delivery = Delivery::new(Outcome::Address { origin, address: Err(broken()) }, sender);
             let address = address(&shared, &name).await;
-            send(&sender, Outcome::Address { origin, address });
+            delivery.outcome = Some(Outcome::Address { origin, address });
         }
     }
 }
 
-fn send(sender: &mpsc::Sender<Outcome>, outcome: Outcome) {
-    // The channel holds as many as may be in flight; it is closed only when nobody wants outcomes any more.
-    let _ = sender.try_send(outcome);
+/// What a job that panicked is said to have died of.
+const BROKEN: &str = "the crawler itself failed here; please report it";
+
+/// Delivers its outcome when it goes, however it goes: until the work is done, that it failed.
+struct Delivery {
+    outcome: Option<Outcome>,
+    sender: mpsc::Sender<Outcome>,
 }
 
-/// Delivers its outcome when it goes, however it goes.
-struct Delivery {
-    outcome: Option<Box<PageOutcome>>,
-    sender: mpsc::Sender<Outcome>,
+impl Delivery {
+    fn new(outcome: Outcome, sender: mpsc::Sender<Outcome>) -> Self {
+        Self { outcome: Some(outcome), sender }
+    }
 }
 
 impl Drop for Delivery {
@@ -106,17 +121,37 @@ impl Drop for Delivery {
         let Some(mut outcome) = self.outcome.take() else {
             return;
         };
-        if std::thread::panicking() {
-            outcome.verdict = Verdict::Final;
-            let detail = "the crawler failed on this page; please report it".to_owned();
-            outcome.record.error = Some(PageError { kind: ErrorKind::Other, detail });
+        if let Outcome::Page(page) = &mut outcome {
+            if std::thread::panicking() {
+                page.verdict = Verdict::Final;
+                page.record.error = Some(PageError { kind: ErrorKind::Other, detail: BROKEN.to_owned() });
+            }
+            write_line(page);
         }
-        outcome.line.clear();
-        if encode_line(&outcome.record, &mut outcome.line).is_err() {
-            outcome.line.clear();
-        }
-        send(&self.sender, Outcome::Page(outcome));
+        // The channel holds as many as may be in flight; it is closed only when nobody wants outcomes any more.
+        let _ = self.sender.try_send(outcome);
     }
+}
+
+/// Encodes the record; one that cannot be encoded is an error of its page, never a line that is none.
+fn write_line(page: &mut PageOutcome) {
+    page.line.clear();
+    if let Err(error) = encode_line(&page.record, &mut page.line) {
+        let detail = format!("its record cannot be written: {error}; please report it");
+        write_least(page, PageError { kind: ErrorKind::Other, detail });
+    }
+}
+
+/// The least that a line must say: the page and what went wrong.
+fn write_least(page: &mut PageOutcome, error: PageError) {
+    let least = serde_json::json!({
+        "url": page.record.url,
+        "error": { "kind": error.kind.name(), "detail": error.detail },
+    });
+    page.record.error = Some(error);
+    page.line.clear();
+    page.line.extend_from_slice(least.to_string().as_bytes());
+    page.line.push(b'\n');
 }
 
 async fn address(shared: &Shared, origin: &str) -> Result<IpAddr, PageError> {
@@ -162,7 +197,7 @@ async fn page(shared: &Shared, outcome: &mut PageOutcome) {
     let url = outcome.job.attempt.candidate.url.clone();
     match shared.fetcher.get(&FetchRequest::new(&url)).await {
         Ok(response) => read(shared, outcome, response).await,
-        Err(error) if error.kind == ErrorKind::PrivateAddress && !error.requested => outcome.refused = true,
+        Err(error) if error.skip_reason().is_some() => outcome.refused = true,
         Err(error) => {
             outcome.verdict = verdict_of(error.kind);
             outcome.record.error = Some(page_error(error));
@@ -232,13 +267,16 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
     }
     let reader = scratch.as_mut().map(|scratch| &mut scratch.reader);
     let failed = read_body(shared, outcome, &mut response, reader).await.err();
+    let failed_at_all = failed.is_some();
+    let failed = failed.filter(|_| !told_by_head(status));
     if failed.is_none() {
         judge(shared, outcome, status, &response);
     }
     let report = response.finish();
     outcome.record.wire_bytes = report.wire_bytes;
     outcome.record.decoded_bytes = report.decoded_bytes;
-    outcome.record.truncated = report.truncated;
+    let broken_off = failed_at_all.then_some(Truncation::Disconnect);
+    outcome.record.truncated = report.truncated.or(outcome.record.truncated).or(broken_off);
     outcome.mislabelled_encoding = report.mislabelled_encoding;
     if let Some(mut scratch) = scratch {
         let page = scratch.reader.finish();
@@ -248,7 +286,6 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
     }
     if let Some(error) = failed {
         outcome.verdict = verdict_of(error.kind);
-        outcome.record.truncated = outcome.record.truncated.or(Some(Truncation::Disconnect));
         outcome.record.error = Some(page_error(error));
     }
 }
@@ -267,6 +304,35 @@ fn reset_reader(shared: &Shared, outcome: &PageOutcome, response: &Response, rea
     });
 }
 
+/// Bytes of a redirect's body that are read, for the connection's sake.
+const REDIRECT_BYTES: usize = 64 << 10;
+/// How long a redirect's body is waited for: its head said it all.
+const REDIRECT_PATIENCE: Duration = Duration::from_secs(2);
+
+fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
+/// Whether the head alone says what is to be done; a damaged body changes nothing then.
+fn told_by_head(status: u16) -> bool {
+    is_redirect(status) || matches!(status, 400 | 404 | 408 | 410 | 425 | 429 | 500..=599)
+}
+
+/// The next piece of a body, waited for until then.
+async fn next_piece<'a>(
+    response: &'a mut Response,
+    until: Option<tokio::time::Instant>,
+    truncated: &mut Option<Truncation>,
+) -> Result<Option<&'a [u8]>, FetchError> {
+    let Some(until) = until else {
+        return response.chunk().await;
+    };
+    tokio::time::timeout_at(until, response.chunk()).await.unwrap_or_else(|_| {
+        *truncated = Some(Truncation::Time);
+        Ok(None)
+    })
+}
+
 async fn read_body(
     shared: &Shared,
     outcome: &mut PageOutcome,
@@ -275,15 +341,23 @@ async fn read_body(
 ) -> Result<(), FetchError> {
     let mut hasher = Xxh3Default::new();
     let mut body = shared.keep_bodies.then(Vec::new);
+    let until = is_redirect(response.status()).then(|| tokio::time::Instant::now() + REDIRECT_PATIENCE);
+    let mut so_far = 0;
     let result = loop {
-        match response.chunk().await {
+        match next_piece(response, until, &mut outcome.record.truncated).await {
             Ok(Some(chunk)) => {
+                let enough = until.is_some() && so_far >= REDIRECT_BYTES;
+                so_far += chunk.len();
                 hasher.update(chunk);
                 if let Some(reader) = &mut reader {
                     reader.feed(chunk);
                 }
                 if let Some(body) = &mut body {
                     body.extend_from_slice(chunk);
+                }
+                if enough {
+                    outcome.record.truncated = Some(Truncation::Length);
+                    break Ok(());
                 }
             }
             Ok(None) => break Ok(()),
@@ -295,10 +369,10 @@ async fn read_body(
     result
 }
 
-/// What is to be done about a whole answer.
+/// What is to be done about an answer, by its head.
 fn judge(shared: &Shared, outcome: &mut PageOutcome, status: u16, response: &Response) {
     match status {
-        301 | 302 | 303 | 307 | 308 => judge_redirect(shared, outcome, response),
+        _ if is_redirect(status) => judge_redirect(shared, outcome, response),
         429 | 503 => {
             outcome.retry_after = retry_after(response);
             outcome.verdict = Verdict::SlowDown;
@@ -337,8 +411,14 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     }
     let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
     outcome.scope_generation = scope.generation();
-    let wanted = scope.check(&target.requested, &target.parts);
-    if key == candidate.key && wanted.is_ok() {
+    let mut wanted = scope.check(&target.requested, &target.parts);
+    // the scope moves along with a seed, what the user excludes does not
+    let moves = candidate.carries_scope && wanted == Err(SkipReason::OutOfScope);
+    if moves && let Err(reason) = scope.check_expressions(&target.requested) {
+        wanted = Err(reason);
+    }
+    let moves = moves && wanted == Err(SkipReason::OutOfScope);
+    if key == candidate.key && (wanted.is_ok() || moves) {
         if target.requested == *candidate.url && !response.set_new_cookie() {
             let detail = "redirects to itself".to_owned();
             outcome.record.error = Some(PageError { kind: ErrorKind::RedirectLoop, detail });
@@ -349,7 +429,7 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
         return;
     }
     let skip = if too_many { Some(SkipReason::TooManyRedirects) } else { wanted.err() };
-    push_link(&mut outcome.links, &target.requested, target.parts.origin_length, key, Via::Redirect, skip);
+    outcome.links.push(&target.requested, target.parts.origin_length, key, Via::Redirect, skip);
 }
 
 fn canonical_of(shared: &Shared, url: &str) -> Option<String> {
@@ -367,126 +447,6 @@ fn other_spelling(shared: &Shared, url: &str) -> Option<(Box<str>, u16)> {
     (target.requested != url).then(|| (target.requested.into_boxed_str(), target.parts.origin_length))
 }
 
-/// Resolves, filters and keys what a page refers to.
-fn take_links(shared: &Shared, outcome: &mut PageOutcome, page: &Extracted, scratch: &mut Scratch) {
-    let candidate = &outcome.job.attempt.candidate;
-    outcome.record.title.clone_from(&page.title);
-    outcome.record.links = page.links_found();
-    if !page.is_html {
-        return;
-    }
-    outcome.record.charset = Some(page.encoding.name());
-    let Ok(url) = ::url::Url::parse(&candidate.url) else {
-        return;
-    };
-    let base = page.base_url(&url);
-    let resolver = shared.canonicalizer.resolver(&base, Some(page.encoding));
-    if let Some(href) = &page.rel_canonical {
-        outcome.record.rel_canonical = resolver.target(href).ok().map(|target| target.requested);
-    }
-    let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let too_deep = shared.config.depth.is_some_and(|depth| candidate.depth >= depth);
-    outcome.scope_generation = scope.generation();
-    let batch = &mut outcome.links;
-    Gather { shared, scope: &scope, too_deep, batch, scratch }.all(&resolver, page);
-}
-
-/// Makes the batch of links of one page.
-struct Gather<'a> {
-    shared: &'a Shared,
-    scope: &'a Scope,
-    too_deep: bool,
-    batch: &'a mut LinkBatch,
-    scratch: &'a mut Scratch,
-}
-
-/// Keys are hashes already.
-#[derive(Clone, Copy, Default)]
-struct KeyHasher;
-
-impl std::hash::BuildHasher for KeyHasher {
-    type Hasher = KeyHash;
-    fn build_hasher(&self) -> KeyHash {
-        KeyHash(0)
-    }
-}
-
-struct KeyHash(u64);
-
-impl std::hash::Hasher for KeyHash {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
-
-impl Gather<'_> {
-    fn all(mut self, resolver: &Resolver<'_>, page: &Extracted) {
-        self.scratch.seen.clear();
-        self.batch.text.reserve(page.text.len() + page.references.len() * 32);
-        self.batch.links.reserve(page.references.len());
-        self.batch.dropped = page.links_dropped;
-        self.batch.repeats = page.repeated_references;
-        for (reference, href) in page.links() {
-            let nofollow = reference.nofollow || page.page_nofollow;
-            self.one(resolver, href, reference.via, nofollow);
-        }
-    }
-
-    fn one(&mut self, resolver: &Resolver<'_>, href: &str, via: Via, nofollow: bool) {
-        let Scratch { requested, canonical, seen, .. } = &mut *self.scratch;
-        let parts = match resolver.resolve(href, requested, canonical) {
-            Ok(parts) => parts,
-            Err(reject) => {
-                let reason = match reject {
-                    Reject::OtherScheme(_) => SkipReason::OtherScheme,
-                    Reject::Unparsable(_) => SkipReason::BadUrl,
-                };
-                push_link(self.batch, href, 0, 0, via, Some(reason));
-                return;
-            }
-        };
-        let wanted =
-            || self.scope.check(requested, &parts).err().or(self.too_deep.then_some(SkipReason::TooDeep));
-        let key = self.shared.secret.key(canonical);
-        match seen.entry(key) {
-            Entry::Vacant(place) => {
-                place.insert(self.batch.links.len());
-                let skip = if nofollow { Some(SkipReason::Nofollow) } else { wanted() };
-                push_link(self.batch, requested, parts.origin_length, key, via, skip);
-            }
-            Entry::Occupied(place) => {
-                self.batch.repeats += 1;
-                // One link that may be followed outweighs others to the same page that may not.
-                if let Some(link) = self.batch.links.get_mut(*place.get())
-                    && !nofollow
-                    && link.skip == Some(SkipReason::Nofollow)
-                {
-                    link.via = via;
-                    link.skip = wanted();
-                }
-            }
-        }
-    }
-}
-
-fn push_link(
-    batch: &mut LinkBatch,
-    url: &str,
-    origin_length: u16,
-    key: u64,
-    via: Via,
-    skip: Option<SkipReason>,
-) {
-    let start = u32::try_from(batch.text.len()).unwrap_or(u32::MAX);
-    let length = u32::try_from(url.len()).unwrap_or(u32::MAX);
-    batch.text.push_str(url);
-    batch.links.push(Link { start, length, origin_length, key, via, skip });
-}
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod tests;

@@ -82,6 +82,13 @@ impl Links {
         }
     }
 
+    /// Bytes of the largest buffer.
+    pub(super) fn largest_buffer(&self) -> usize {
+        let references = self.references.capacity() * size_of::<Reference>();
+        let table = self.table.capacity() * size_of::<Slot>();
+        references.max(table).max(self.text.capacity())
+    }
+
     /// A link that was there but could not be kept.
     pub(super) fn drop_one(&mut self) {
         self.dropped += 1;

@@ -152,6 +152,11 @@ impl PageReader {
         self.collector.links.text = page.text;
     }
 
+    /// Bytes of the largest buffer it holds on to: whoever keeps readers lets go of a large one.
+    pub fn largest_buffer(&self) -> usize {
+        self.held.capacity().max(self.collector.links.largest_buffer())
+    }
+
     /// How often the tokenizer had to guess.
     #[cfg(test)]
     pub(super) fn guesses(&self) -> u32 {

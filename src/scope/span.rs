@@ -1,12 +1,13 @@
 //! What the seeds span: pages, directories, hosts or domains, as fingerprints.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::net::Ipv4Addr;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::config::ScopeKind;
+use crate::model::KeyHash;
 use crate::url::{Canonicalizer, Parts, Rules, fold_www};
 
 /// The registrable domain of a host name, by the public suffix list with its
@@ -36,7 +37,7 @@ pub(super) struct Span {
     /// The crawl's own rules for pages; for directories those that merge nothing,
     /// since a path without its last slash would be in another directory.
     canonicalizer: Canonicalizer,
-    members: HashSet<u64, BuildHasherDefault<AsItIs>>,
+    members: HashSet<u64, KeyHash>,
     seed: u64,
 }
 
@@ -130,26 +131,6 @@ impl Span {
 
     fn fingerprint(&self, text: &str) -> u64 {
         xxh3_64_with_seed(text.as_bytes(), self.seed)
-    }
-}
-
-/// Takes a number for its own hash: fingerprints are hashes already.
-#[derive(Debug, Default)]
-struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0 << 8 | u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
     }
 }
 

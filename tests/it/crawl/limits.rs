@@ -2,6 +2,7 @@
 
 use crate::harness::crawl;
 use crate::server::{Answer, Script, Server, page};
+use std::fmt::Write as _;
 
 /// A page of `links` links, each to a leaf.
 fn wide(links: usize) -> Server {
@@ -130,4 +131,44 @@ fn include_and_exclude_choose_among_the_links() {
     assert_eq!(server.pages(), ["/docs/", "/docs/a", "/docs/d"]);
     assert_eq!(run.skip_reason(&server.url("/docs/b.pdf")), Some("excluded"));
     assert_eq!(run.skip_reason(&server.url("/blog/c")), Some("not_included"));
+}
+
+/// A page of `links` different references, all relative to a base of `base` bytes.
+fn dragging(base: usize, links: usize, spelled: impl Fn(usize) -> String) -> Server {
+    let mut html = format!("<base href=\"/{}/\">", "b".repeat(base));
+    for link in 0..links {
+        let _ = write!(html, "<a href=\"{}\">x</a>", spelled(link));
+    }
+    Server::start(Script::new().on("/", page(&["/page", "/a"])).on("/page", Answer::html(html)))
+}
+
+/// References that resolve to 2.4 GB of URLs. The bound is the budget itself: the process is not
+/// promised to stay below it, but one page of 16 MiB of links at most, in a crawl that has seen
+/// nothing else, leaves more than half of it.
+#[test]
+fn a_page_cannot_make_its_links_long() {
+    for spelled in [|link| format!("x{link}"), |link| format!("y/../x{link}"), |link| format!("?{link}")] {
+        let server = dragging(60_000, 40_000, spelled);
+        let run = crawl(&[server.url("/").as_str(), "--memory", "64MiB"]);
+        assert_eq!(run.page(&server.url("/page"))["links"], 40_000, "{}", run.summary);
+        assert_eq!(run.skips("url_too_long") + run.skips("too_many_links"), 40_000, "{}", run.summary);
+        let peak = run.number("memory.peak_rss_bytes");
+        assert!(peak < 64 << 20, "{peak} bytes");
+        assert!(run.skipped.iter().all(|row| row["url"].as_str().is_some_and(|url| url.len() < 300)));
+    }
+}
+
+#[test]
+fn under_a_long_base_short_links_are_followed() {
+    let server = dragging(3000, 3, |link| ["x", "/a", "../c"][link].to_owned());
+    let run = crawl(&[server.url("/")]);
+    assert_eq!(run.skips("url_too_long"), 1, "{}", run.summary);
+    assert_eq!((server.count("/a"), server.count("/c")), (1, 1));
+}
+
+#[test]
+fn a_link_too_deep_is_too_deep_in_whatever_scope() {
+    let server = Server::start(Script::new().on("/", page(&["http://127.0.0.9/", "/a"])));
+    let run = crawl(&[server.url("/").as_str(), "-d", "0"]);
+    assert_eq!((run.skips("too_deep"), run.skips("out_of_scope")), (2, 0), "{}", run.summary);
 }

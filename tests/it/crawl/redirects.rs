@@ -1,7 +1,8 @@
 //! A redirect is a link: each hop is scoped, told apart, counted and recorded.
 
 use crate::harness::crawl;
-use crate::server::{Answer, Script, Server, page};
+use crate::server::{Answer, Body, Script, Server, page};
+use std::time::Duration;
 
 #[test]
 fn each_hop_has_its_own_record_and_its_target_is_fetched_once() {
@@ -207,4 +208,63 @@ fn not_modified_and_multiple_choices_are_no_redirects() {
     let run = crawl(&[server.url("/")]);
     assert_eq!(run.page(&server.url("/304"))["status"], 304);
     assert_eq!(run.number("pages.failed"), 0, "{}", run.summary);
+}
+
+#[test]
+fn a_redirect_is_obeyed_whatever_becomes_of_its_body() {
+    let to = || Answer::redirect(302, "/new");
+    let script = Script::new()
+        .on("/", page(&["/short", "/reset", "/damaged", "/unknown", "/endless", "/slow"]))
+        .on("/short", to().content("moved").body(Body::Short))
+        .on("/reset", to().content("moved").body(Body::Reset))
+        .on("/damaged", to().header("Content-Encoding", "gzip").content(&b"\x1f\x8b\x08\0broken"[..]))
+        .on("/unknown", to().header("Content-Encoding", "rot13").content("zbirq"))
+        .on("/endless", to().body(Body::Gibibyte))
+        .on("/slow", to().content("x".repeat(1000)).body(Body::Drip(1, Duration::from_millis(100))))
+        .on("/new", Answer::html("new"));
+    let server = Server::start(script);
+    let run = crawl(&[server.url("/").as_str(), "--retries", "0"]);
+    assert_eq!(run.number("pages.failed"), 0, "{}", run.summary);
+    for path in ["/short", "/reset", "/damaged", "/unknown", "/endless", "/slow"] {
+        let page = run.page(&server.url(path));
+        assert_eq!(
+            (&page["status"], &page["redirect_to"]),
+            (&302.into(), &server.url("/new").into()),
+            "{page}"
+        );
+        assert!(page["truncated"].is_string(), "{page}");
+        assert!(page["decoded_bytes"].as_u64().is_some_and(|bytes| bytes < 256 << 10), "{page}");
+    }
+    assert_eq!(server.count("/new"), 1);
+}
+
+#[test]
+fn a_seed_may_redirect_to_another_spelling_of_itself_out_of_the_scope() {
+    let script = Script::new()
+        .on("/docs/", Answer::redirect(301, "/docs"))
+        .on("/docs", Answer::html("<title>docs</title>"));
+    let server = Server::start(script);
+    let run = crawl(&[server.url("/docs/").as_str(), "--scope", "prefix", "--strip-trailing-slash"]);
+    assert_eq!(server.pages(), ["/docs", "/docs/"]);
+    assert_eq!(run.number("pages.fetched"), 1, "{}", run.summary);
+    assert_eq!(run.pages[0]["title"], "docs");
+}
+
+#[test]
+fn a_seed_that_redirects_to_what_is_excluded_moves_no_scope() {
+    let script = Script::new().rule(|request| {
+        let port = request.header("host")?.rsplit_once(':')?.1;
+        let moved = request.host == "old.test" && request.path == "/";
+        moved.then(|| Answer::redirect(301, &format!("http://new.test:{port}/private")))
+    });
+    let server = Server::start(script);
+    let (old, new) = (server.url_of("old.test", "/"), server.url_of("new.test", "/private"));
+    for (option, pattern, reason) in
+        [("--exclude", "private", "excluded"), ("--include", "old", "not_included")]
+    {
+        let run = crawl(&[&old, "--resolve", "*.test:127.0.0.1", option, pattern]);
+        assert_eq!(run.skip_reason(&new), Some(reason), "{}", run.summary);
+        assert_eq!(run.number("pages.fetched"), 1);
+    }
+    assert_eq!(server.count("/private"), 0);
 }

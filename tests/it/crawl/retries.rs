@@ -95,3 +95,33 @@ fn a_port_where_nobody_listens_is_given_up() {
     let skipped = run.skips("host_unreachable") + run.skips("robots_unreachable");
     assert_eq!(asked + skipped, 5, "{}", run.summary);
 }
+
+#[test]
+fn a_broken_body_does_not_hide_what_the_head_says() {
+    for status in [429, 500, 503, 404] {
+        let first = Answer::status(status).header("Retry-After", "0").content("sorry").body(Body::Short);
+        let script = Script::new()
+            .on("/", page(&["/%7Ex"]))
+            .in_turn("/%7Ex", vec![first, Answer::html("x")])
+            .on("/~x", Answer::html("x"));
+        let server = Server::start(script);
+        let run = crawl(&[server.url("/")]);
+        assert_eq!(server.count("/~x"), usize::from(status == 404), "{status}");
+        assert_eq!(
+            (run.number("pages.by_status.200"), run.number("pages.failed")),
+            (2, 0),
+            "{}",
+            run.summary
+        );
+    }
+}
+
+#[test]
+fn the_last_answer_stands_without_its_body() {
+    let broken = Answer::status(500).content("sorry").body(Body::Short);
+    let server = Server::start(Script::new().on("/", broken));
+    let run = crawl(&[server.url("/").as_str(), "--retries", "0"]);
+    let page = &run.pages[0];
+    assert_eq!((&page["status"], &page["truncated"]), (&500.into(), &"disconnect".into()), "{page}");
+    assert!(page["error"].is_null(), "{page}");
+}

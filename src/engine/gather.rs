@@ -1,0 +1,200 @@
+//! From the references of a page to its batch of links: resolved, told apart, held against
+//! the scope, and bounded in size and work whatever the page says.
+//!
+//! It must not know how a page is fetched, nor what has been seen.
+
+use std::collections::hash_map::Entry;
+use std::sync::PoisonError;
+
+use super::job::PageOutcome;
+use super::worker::{Scratch, Shared};
+use crate::extract::Extracted;
+use crate::model::{LinkBatch, SkipReason, Via};
+use crate::scope::Scope;
+use crate::url::{Reject, Resolver};
+
+/// Resolves, filters and keys what a page refers to.
+pub(super) fn take_links(
+    shared: &Shared,
+    outcome: &mut PageOutcome,
+    page: &Extracted,
+    scratch: &mut Scratch,
+) {
+    let candidate = &outcome.job.attempt.candidate;
+    outcome.record.title.clone_from(&page.title);
+    outcome.record.links = page.links_found();
+    if !page.is_html {
+        return;
+    }
+    outcome.record.charset = Some(page.encoding.name());
+    let Ok(url) = ::url::Url::parse(&candidate.url) else {
+        return;
+    };
+    let base = page.base_url(&url);
+    let resolver = shared.canonicalizer.resolver(&base, Some(page.encoding));
+    if let Some(href) = &page.rel_canonical {
+        outcome.record.rel_canonical = resolver.target(href).ok().map(|target| target.requested);
+    }
+    let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let too_deep = shared.config.depth.is_some_and(|depth| candidate.depth >= depth);
+    outcome.scope_generation = scope.generation();
+    let batch = &mut outcome.links;
+    let most = shared.config.max_url_length;
+    let base = base.as_str().len();
+    let hopeless = (base > most).then(|| Hopeless::of(&resolver, most)).flatten();
+    let work = MAX_WORK;
+    Gather { shared, scope: &scope, too_deep, batch, scratch, most, hopeless, base, work }
+        .all(&resolver, page);
+}
+
+/// Makes the batch of links of one page.
+struct Gather<'a> {
+    shared: &'a Shared,
+    scope: &'a Scope,
+    too_deep: bool,
+    batch: &'a mut LinkBatch,
+    scratch: &'a mut Scratch,
+    /// Bytes of a URL at most.
+    most: usize,
+    hopeless: Option<Hopeless>,
+    /// Bytes of what the references are relative to.
+    base: usize,
+    /// Bytes that may still be read and written in resolving.
+    work: usize,
+}
+
+/// Bytes that resolving the references of one page may read and write: a multiple of what a page
+/// may hold, since each reference may drag the whole base along.
+const MAX_WORK: usize = 64 << 20;
+
+/// A base so long that what is relative to its directory is too long whatever it says.
+struct Hopeless {
+    directory: String,
+}
+
+impl Hopeless {
+    fn of(resolver: &Resolver<'_>, most: usize) -> Option<Self> {
+        let mut directory = resolver.target("").ok()?.requested;
+        let path_end = directory.find('?').unwrap_or(directory.len());
+        directory.truncate(directory[..path_end].rfind('/')? + 1);
+        (directory.len() > most).then_some(Self { directory })
+    }
+
+    /// Whether a reference can only add to the directory: no scheme, no root, nothing that leads up.
+    fn covers(href: &str) -> bool {
+        let adds = |byte: u8| byte > b' ' && !b":\\%?#".contains(&byte);
+        !href.is_empty() && !href.starts_with('/') && !href.contains("..") && href.bytes().all(adds)
+    }
+}
+
+impl Gather<'_> {
+    fn all(mut self, resolver: &Resolver<'_>, page: &Extracted) {
+        self.scratch.seen.clear();
+        self.batch.text.reserve((page.text.len() + page.references.len() * 32).min(LinkBatch::MAX_TEXT));
+        self.batch.links.reserve(page.references.len());
+        self.batch.dropped = page.links_dropped;
+        self.batch.repeats = page.repeated_references;
+        for (reference, href) in page.links() {
+            let nofollow = reference.nofollow || page.page_nofollow;
+            self.one(resolver, href, reference.via, nofollow);
+        }
+    }
+
+    fn one(&mut self, resolver: &Resolver<'_>, href: &str, via: Via, nofollow: bool) {
+        let Scratch { requested, canonical, seen, .. } = &mut *self.scratch;
+        if let Some(hopeless) = self.hopeless.as_ref().filter(|_| Hopeless::covers(href)) {
+            self.batch.push(&hopeless.directory, 0, 0, via, Some(SkipReason::UrlTooLong));
+            return;
+        }
+        if self.work == 0 {
+            self.batch.dropped += 1;
+            return;
+        }
+        let parts = match resolver.resolve(href, requested, canonical) {
+            Ok(parts) => parts,
+            Err(reject) => {
+                self.work = self.work.saturating_sub(self.base + href.len());
+                let reason = match reject {
+                    Reject::OtherScheme(_) => SkipReason::OtherScheme,
+                    Reject::Unparsable(_) => SkipReason::BadUrl,
+                };
+                self.batch.push(href, 0, 0, via, Some(reason));
+                return;
+            }
+        };
+        self.work = self.work.saturating_sub(href.len() + requested.len());
+        let too_long = requested.len() > self.most;
+        // the scope may move later on, so what no move can mend comes first
+        let wanted = || match () {
+            () if too_long => Some(SkipReason::UrlTooLong),
+            () if self.too_deep => Some(SkipReason::TooDeep),
+            () => self.scope.check(requested, &parts).err(),
+        };
+        let key = self.shared.secret.key(canonical);
+        match seen.entry(key) {
+            Entry::Vacant(place) => {
+                let skip = if nofollow && !too_long { Some(SkipReason::Nofollow) } else { wanted() };
+                let index = self.batch.links.len();
+                if self.batch.push(requested, parts.origin_length, key, via, skip) {
+                    place.insert(index);
+                }
+            }
+            Entry::Occupied(place) => {
+                self.batch.repeats += 1;
+                // One link that may be followed outweighs others to the same page that may not.
+                if let Some(link) = self.batch.links.get_mut(*place.get())
+                    && !nofollow
+                    && link.skip == Some(SkipReason::Nofollow)
+                {
+                    link.via = via;
+                    link.skip = wanted();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::url::Canonicalizer;
+
+    #[test]
+    fn what_is_relative_to_a_long_directory_is_known_by_its_look() {
+        for adds in ["a", "./a", "a/b.html", "é", "a/."] {
+            assert!(Hopeless::covers(adds), "{adds}");
+        }
+        for other in [
+            "",
+            "/a",
+            "//h/a",
+            "\\a",
+            "?a",
+            "#a",
+            "../a",
+            "a/../../b",
+            "%2e%2E/a",
+            "http:a",
+            " a",
+            ".\t./a",
+            "a?b",
+        ] {
+            assert!(!Hopeless::covers(other), "{other:?}");
+        }
+    }
+
+    /// What is taken for hopeless without a look is just what resolving finds too long.
+    #[test]
+    fn a_hopeless_reference_would_be_too_long() {
+        let canonicalizer = Canonicalizer::default();
+        let base = ::url::Url::parse(&format!("http://u:p@a.test/{}/x/?q", "b".repeat(300))).expect("a URL");
+        let resolver = canonicalizer.resolver(&base, None);
+        let hopeless = Hopeless::of(&resolver, 200).expect("the base is too long");
+        assert!(!hopeless.directory.contains('@'));
+        for href in ["a", "./a", "a/.", "é"] {
+            let target = resolver.target(href).expect("a URL");
+            assert!(target.requested.starts_with(&hopeless.directory), "{href}");
+        }
+        assert!(Hopeless::of(&resolver, 2000).is_none());
+    }
+}

@@ -1,0 +1,81 @@
+use super::*;
+use crate::frontier::{Attempt, Claimed, OriginId, Politeness, Schedule};
+use crate::model::Candidate;
+
+fn origin() -> OriginId {
+    let politeness = Politeness {
+        delay: Duration::ZERO,
+        random_wait: false,
+        address_delay: Duration::ZERO,
+        max_crawl_delay: Duration::ZERO,
+        per_host: 1,
+        host_failures: 5,
+        max_pages_per_host: None,
+        seed: 1,
+    };
+    Schedule::new(politeness, false).origin_of("http://a.test")
+}
+
+fn page_outcome() -> PageOutcome {
+    let candidate = Candidate {
+        url: "http://a.test/a?'".into(),
+        origin_length: 13,
+        key: 1,
+        depth: 0,
+        via: Via::Seed,
+        hops: 0,
+        carries_scope: true,
+        referrer: None,
+    };
+    let claimed = Claimed { sequence: 0, candidate };
+    let attempt = Attempt::new(origin(), claimed);
+    new_outcome(PageJob { origin: origin(), attempt, buffers: crate::engine::job::Buffers::default() })
+}
+
+/// What arrives where the work panics.
+fn delivered(outcome: Outcome) -> Outcome {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let work = std::thread::spawn(move || {
+        let _delivery = Delivery::new(outcome, sender);
+        panic!("a panic that a test wants");
+    });
+    assert!(work.join().is_err());
+    receiver.try_recv().expect("an outcome comes all the same")
+}
+
+fn broken() -> PageError {
+    PageError { kind: ErrorKind::Other, detail: BROKEN.to_owned() }
+}
+
+#[test]
+fn a_panic_is_an_outcome_of_every_kind_of_job() {
+    let Outcome::Page(page) = delivered(Outcome::Page(Box::new(page_outcome()))) else {
+        panic!("a page's outcome is expected");
+    };
+    assert_eq!((page.verdict, page.record.error), (Verdict::Final, Some(broken())));
+    let line: serde_json::Value = serde_json::from_slice(&page.line).expect("the line is JSON");
+    assert_eq!(line["error"]["kind"], "other");
+
+    let robots = Outcome::Robots { origin: origin(), answer: failed_robots() };
+    assert!(matches!(
+        delivered(robots),
+        Outcome::Robots { answer: RobotsAnswer::Failed { retry_after: None, error }, .. } if error == broken()
+    ));
+    let address = Outcome::Address { origin: origin(), address: Err(broken()) };
+    assert!(matches!(delivered(address), Outcome::Address { address: Err(error), .. } if error == broken()));
+}
+
+fn failed_robots() -> RobotsAnswer {
+    RobotsAnswer::Failed { retry_after: None, error: broken() }
+}
+
+#[test]
+fn the_least_line_is_json_and_an_error() {
+    let mut page = page_outcome();
+    page.line.extend_from_slice(b"{\"url\":half");
+    write_least(&mut page, broken());
+    assert_eq!(page.line.last(), Some(&b'\n'));
+    let line: serde_json::Value = serde_json::from_slice(&page.line).expect("the line is JSON");
+    assert_eq!((&line["url"], &line["error"]["detail"]), (&"http://a.test/a?'".into(), &BROKEN.into()));
+    assert_eq!(page.record.error, Some(broken()));
+}
