@@ -86,6 +86,9 @@ fn take_seeds(options: &Options, config: &Config, directory: &CrawlDirectory) ->
 
 /// Whether a text can be a seed; the reason names text and remedy.
 fn judge(canonicalizer: &Canonicalizer, longest: usize, text: &str) -> Result<(), String> {
+    if text.contains(|character: char| character.is_control()) {
+        return Err(format!("'{text}' has a control character in it; give each URL on its own"));
+    }
     let target = canonicalizer.parse(text).map_err(|reject| format!("'{text}': {reject}"))?;
     if target.requested.len() > longest {
         return Err(format!("'{text}' is longer than --max-url-length {longest}"));

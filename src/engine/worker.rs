@@ -174,8 +174,9 @@ pub(super) fn page_error(error: FetchError) -> PageError {
 pub(super) fn retry_after(response: &Response) -> Option<Duration> {
     let value = response.header("retry-after")?;
     let value = value.trim();
-    if let Ok(seconds) = value.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // Too many digits are a long time too; the clamp is the owner's.
+        return Some(value.parse().map_or(Duration::MAX, Duration::from_secs));
     }
     let date = httpdate::parse_http_date(value).ok()?;
     date.duration_since(std::time::SystemTime::now()).ok()
@@ -195,7 +196,9 @@ pub(super) fn redirect_target(
 async fn page(shared: &Shared, outcome: &mut PageOutcome) {
     let started = Instant::now();
     let url = outcome.job.attempt.candidate.url.clone();
-    match shared.fetcher.get(&FetchRequest::new(&url)).await {
+    // What failed on a kept connection is asked on a new one.
+    let keep_alive = outcome.job.attempt.failures == 0;
+    match shared.fetcher.get(&FetchRequest { keep_alive, ..FetchRequest::new(&url) }).await {
         Ok(response) => read(shared, outcome, response).await,
         Err(error) if error.skip_reason().is_some() => outcome.refused = true,
         Err(error) => {

@@ -4,6 +4,7 @@ use crate::model::Candidate;
 
 fn origin() -> OriginId {
     let politeness = Politeness {
+        concurrency: 8,
         delay: Duration::ZERO,
         random_wait: false,
         address_delay: Duration::ZERO,

@@ -248,10 +248,9 @@ impl Origin {
         }
         match &self.robots {
             RobotsState::Drained(_) => Availability::Now,
-            RobotsState::Redirected { at, .. } => Availability::At(*at),
             RobotsState::Unknown if obey_robots => Availability::Now,
             RobotsState::Fetching { .. } => Availability::Never,
-            RobotsState::Retry { at, .. } => Availability::At(*at),
+            RobotsState::Retry { at, .. } | RobotsState::Redirected { at, .. } => Availability::At(*at),
             RobotsState::Known { .. } | RobotsState::Unknown => {
                 let new = self.unclaimed > 0 || !self.claimed.is_empty();
                 if new && self.may_claim() && !only_waiting {

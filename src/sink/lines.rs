@@ -51,13 +51,12 @@ impl LineFile {
         }
         let before = self.length;
         let written = self.file.write_all(&self.buffer);
-        match &written {
-            Ok(()) => self.length += self.buffer.len() as u64,
-            Err(_) => {
-                self.poisoned = true;
-                // Back to the last whole line, as far as the system still does anything.
-                let _ = self.file.set_len(before);
-            }
+        if written.is_ok() {
+            self.length += self.buffer.len() as u64;
+        } else {
+            self.poisoned = true;
+            // Back to the last whole line, as far as the system still does anything.
+            let _ = self.file.set_len(before);
         }
         self.buffer.clear();
         written
