@@ -71,7 +71,7 @@ pub struct Options {
     /// Bits of filter per expected URL (not used by --dedup exact)
     #[arg(long, value_name = "F", env = "DRAGLINE_BITS_PER_URL", help_heading = BUDGET)]
     pub bits_per_url: Option<f64>,
-    /// Make the filter for N URLs
+    /// Make the filter for N URLs; it still grows where the budget allows, but not with --dedup bloom
     #[arg(long, value_name = "N", env = "DRAGLINE_EXPECTED_URLS", help_heading = BUDGET)]
     pub expected_urls: Option<Count>,
     /// False-positive rate of the filter at its expected URLs, such as 0.01; instead of --bits-per-url
