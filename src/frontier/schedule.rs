@@ -528,7 +528,7 @@ pub enum Failed {
     GivenUp,
 }
 
-/// `first` doubled `times` times, up to [`LONGEST_PAUSE`].
+/// `first` doubled `times` times, up to a minute.
 pub fn doubled(first: Duration, times: u32) -> Duration {
     first.saturating_mul(1 << times.min(16)).min(LONGEST_PAUSE)
 }
