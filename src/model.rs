@@ -84,7 +84,8 @@ impl Candidate {
 pub struct LinkBatch {
     /// The URLs, one after another.
     pub text: String,
-    /// Where each stands in `text`, and what is known of it. No key twice.
+    /// Where each stands in `text`, and what is known of it. No key twice, but for the 0 of
+    /// links that are not usable.
     pub links: Vec<Link>,
     /// Links to a URL that stands in the batch already.
     pub repeats: u64,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::core::{Core, CoreError};
+use super::core::{Core, CoreError, ROBOTS_TRIES, ROBOTS_VALIDITY};
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::observer::Event;
 use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Failed, Moment, OriginId, RobotsState, doubled};
@@ -358,7 +358,7 @@ impl Core {
                     let origin = self.schedule.origin(id).name.clone();
                     self.events.push(Event::CrawlDelayClamped { origin, wanted });
                 }
-                let until = now.after(Self::robots_validity());
+                let until = now.after(ROBOTS_VALIDITY);
                 self.schedule.host_answered(id);
                 self.hold_rules(id, &rules);
                 self.schedule.origin_mut(id).robots = RobotsState::Known { rules, until };
@@ -375,10 +375,10 @@ impl Core {
                     self.schedule.pause(id, at);
                 }
                 let refused = error.kind == ErrorKind::PrivateAddress;
-                self.schedule.origin_mut(id).robots = if failures < Self::robots_tries() && !refused {
+                self.schedule.origin_mut(id).robots = if failures < ROBOTS_TRIES && !refused {
                     RobotsState::Retry { failures, at, last }
                 } else if let Some(rules) = last {
-                    RobotsState::Known { rules, until: now.after(Self::robots_validity()) }
+                    RobotsState::Known { rules, until: now.after(ROBOTS_VALIDITY) }
                 } else {
                     self.any_drained = true;
                     let reason = match error.kind.class() {

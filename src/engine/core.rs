@@ -96,9 +96,9 @@ pub(crate) enum Next {
 }
 
 /// Requests for an origin's robots.txt before it counts as unreachable.
-const ROBOTS_TRIES: u32 = 3;
+pub(super) const ROBOTS_TRIES: u32 = 3;
 /// How long rules hold (RFC 9309 section 2.4).
-const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Origins looked at for rules to let go when new ones come.
 const EVICTIONS_AT_A_TIME: usize = 64;
 /// Candidates claimed from a queue at a time.
@@ -559,13 +559,5 @@ impl Core {
 
     pub(super) fn scope_generation(&self) -> u64 {
         self.scope.read().unwrap_or_else(PoisonError::into_inner).generation()
-    }
-
-    pub(super) fn robots_tries() -> u32 {
-        ROBOTS_TRIES
-    }
-
-    pub(super) fn robots_validity() -> Duration {
-        ROBOTS_VALIDITY
     }
 }

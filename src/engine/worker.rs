@@ -1,5 +1,6 @@
-//! What runs in parallel: fetch, decode, extract, resolve, encode. Shares nothing mutable
-//! with its like but the scope, and knows nothing of what has been seen.
+//! What runs in parallel: fetch, decode, extract, resolve, encode. Shares
+//! with its like the scope, spare buffers and the fetcher (cookies, connections), and knows nothing
+//! of what has been seen.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

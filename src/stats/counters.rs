@@ -57,7 +57,7 @@ pub struct Counters {
     pub by_status: BTreeMap<u16, u64>,
     /// Records by kind of error.
     pub by_error: BTreeMap<ErrorKind, u64>,
-    /// Requests for robots.txt, redirects of theirs not counted.
+    /// Requests for robots.txt, each of its redirects counted.
     pub robots_requests: u64,
     /// Requests for pages, repeated ones included.
     pub page_requests: u64,
@@ -71,7 +71,7 @@ pub struct Counters {
     pub truncated: u64,
     /// Bodies that were not coded as their header said.
     pub mislabelled_encodings: u64,
-    /// Pages fetched at the depth limit and later met nearer to a seed.
+    /// Pages accepted at the depth limit and later met nearer to a seed.
     pub depth_shadowed: u64,
     /// `Crawl-delay` values that were clamped.
     pub crawl_delays_clamped: u64,

@@ -175,7 +175,7 @@ pub struct Requests {
     pub pages: u64,
     /// Of these, repetitions after a failure.
     pub retries: u64,
-    /// For robots.txt, redirects of theirs not counted.
+    /// For robots.txt, each of its redirects counted.
     pub robots: u64,
 }
 
@@ -186,7 +186,7 @@ pub struct Notes {
     pub truncated: u64,
     /// Bodies that were not coded as their header said, and were read as they came.
     pub mislabelled_encodings: u64,
-    /// Pages fetched at the depth limit and met nearer to a seed later: what they link to was
+    /// Pages accepted at the depth limit and met nearer to a seed later: what they link to was
     /// left out though it lies within the limit.
     pub depth_shadowed: u64,
     /// Seeds whose redirect moved the scope.
