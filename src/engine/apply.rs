@@ -187,7 +187,7 @@ impl Core {
         for candidate in accepted {
             self.accept(candidate)?;
         }
-        self.frontier.acknowledge(job.attempt.queue, job.attempt.sequence)?;
+        self.frontier.acknowledge(job.attempt.ticket)?;
         self.buffers.extend(Buffers { links, line }.emptied());
         Ok(())
     }

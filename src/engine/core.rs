@@ -38,11 +38,14 @@ pub enum CoreError {
 impl CoreError {
     /// Whether there is no room left on the disk.
     pub fn is_disk_full(&self) -> bool {
-        let source = match self {
-            CoreError::Sink(source) | CoreError::Frontier(FrontierError::Storage(source)) => source,
-            CoreError::Exact(error) => &error.source,
-        };
-        matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+        match self {
+            CoreError::Frontier(FrontierError::State(error)) | CoreError::Exact(ExactError(error)) => {
+                error.is_disk_full()
+            }
+            CoreError::Sink(source) => {
+                matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+            }
+        }
     }
 }
 
@@ -362,13 +365,13 @@ impl Core {
         }
         let origin = self.schedule.origin_mut(id);
         if origin.claimed.is_empty() && origin.unclaimed > 0 {
-            self.frontier.claim(id, CLAIM, &mut origin.claimed)?;
+            self.frontier.claim(origin.queue, CLAIM, &mut origin.claimed)?;
             self.held += origin.claimed.len() as u64;
-            origin.unclaimed = self.frontier.queue_len(id);
+            origin.unclaimed = self.frontier.queue_len(origin.queue);
         }
         Ok(origin.claimed.pop_front().map(|claimed| {
             self.held -= 1;
-            Attempt::new(id, claimed)
+            Attempt::new(claimed)
         }))
     }
 
@@ -416,7 +419,7 @@ impl Core {
                 self.log_skipped_attempt(id, &attempt, reason)?;
             }
         }
-        self.frontier.acknowledge(attempt.queue, attempt.sequence)?;
+        self.frontier.acknowledge(attempt.ticket)?;
         Ok(())
     }
 
@@ -489,7 +492,7 @@ impl Core {
     pub(super) fn accept(&mut self, candidate: Candidate) -> Result<(), CoreError> {
         let id = self.schedule.origin_of(candidate.origin());
         self.shadow.accepted(candidate.key, candidate.depth);
-        self.frontier.push(id, candidate)?;
+        self.frontier.push(self.schedule.origin(id).queue, candidate)?;
         self.schedule.origin_mut(id).unclaimed += 1;
         self.schedule.refresh(id);
         self.counters.unique += 1;

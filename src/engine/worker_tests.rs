@@ -1,5 +1,5 @@
 use super::*;
-use crate::frontier::{Attempt, Claimed, OriginId, Politeness, Schedule};
+use crate::frontier::{Attempt, BUCKETS, Claimed, OriginId, Politeness, QueueId, Schedule, Ticket};
 use crate::model::Candidate;
 
 fn origin() -> OriginId {
@@ -28,8 +28,8 @@ fn page_outcome() -> PageOutcome {
         carries_scope: true,
         referrer: None,
     };
-    let claimed = Claimed { sequence: 0, candidate };
-    let attempt = Attempt::new(origin(), claimed);
+    let claimed = Claimed { ticket: Ticket { queue: QueueId(BUCKETS), class: 0, sequence: 0 }, candidate };
+    let attempt = Attempt::new(claimed);
     new_outcome(PageJob { origin: origin(), attempt, buffers: crate::engine::job::Buffers::default() })
 }
 

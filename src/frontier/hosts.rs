@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Claimed, Moment};
+use super::{Claimed, Moment, QueueId, Ticket};
 use crate::model::{Candidate, Record};
 use crate::robots::RobotsRules;
 
@@ -120,10 +120,8 @@ pub enum DrainReason {
 /// A candidate on its way, with what has happened to it so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attempt {
-    /// Whose queue it came from; its URL may meanwhile be of another origin.
-    pub queue: OriginId,
-    /// Its place in that queue, for the acknowledgement.
-    pub sequence: u64,
+    /// Its place in its queue, for the acknowledgement; its URL may meanwhile be of another origin.
+    pub ticket: Ticket,
     /// What to fetch; its URL may have been replaced by another spelling of the same key.
     pub candidate: Candidate,
     /// Requests made so far.
@@ -141,11 +139,10 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// The first attempt at a candidate of this origin's queue.
-    pub fn new(queue: OriginId, claimed: Claimed) -> Self {
+    /// The first attempt at a claimed candidate.
+    pub fn new(claimed: Claimed) -> Self {
         Self {
-            queue,
-            sequence: claimed.sequence,
+            ticket: claimed.ticket,
             candidate: claimed.candidate,
             requests: 0,
             failures: 0,
@@ -203,6 +200,8 @@ pub struct Origin {
     pub name: Arc<str>,
     /// Its host.
     pub host: HostId,
+    /// Its queue in the frontier.
+    pub queue: QueueId,
     /// What is known of its robots.txt.
     pub robots: RobotsState,
     /// What went wrong last with its robots.txt.

@@ -2,47 +2,40 @@
 //!
 //! It grows with the number of queued URLs.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use super::{Claimed, DEEPEST_CLASS, Frontier, FrontierError, OriginId};
+use super::{BUCKETS, Claimed, Frontier, FrontierError, QueueId, Ticket, class_of};
 use crate::model::Candidate;
+
+/// What one queue holds of one class.
+#[derive(Debug, Default)]
+struct Lane {
+    waiting: VecDeque<Candidate>,
+    /// The number of the first that waits.
+    head: u64,
+}
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// One list per class in use, by rising class.
-    classes: Vec<(u32, VecDeque<Claimed>)>,
+    lanes: BTreeMap<u8, Lane>,
     length: u64,
-    next_sequence: u64,
 }
 
 impl Queue {
-    fn class(&mut self, class: u32) -> &mut VecDeque<Claimed> {
-        let place = match self.classes.binary_search_by_key(&class, |(class, _)| *class) {
-            Ok(place) => place,
-            Err(place) => {
-                self.classes.insert(place, (class, VecDeque::new()));
-                place
-            }
-        };
-        &mut self.classes[place].1
-    }
-
-    fn take(&mut self) -> Option<Claimed> {
-        loop {
-            let (_, first) = self.classes.first_mut()?;
-            if let Some(claimed) = first.pop_front() {
-                self.length -= 1;
-                return Some(claimed);
-            }
-            self.classes.remove(0);
-        }
+    fn take(&mut self, id: QueueId) -> Option<Claimed> {
+        let (class, lane) = self.lanes.iter_mut().find(|(_, lane)| !lane.waiting.is_empty())?;
+        let candidate = lane.waiting.pop_front()?;
+        let ticket = Ticket { queue: id, class: *class, sequence: lane.head };
+        lane.head += 1;
+        self.length -= 1;
+        Some(Claimed { ticket, candidate })
     }
 }
 
 /// Queues of candidates that live in memory only.
 #[derive(Debug, Default)]
 pub struct MemoryFrontier {
-    queues: Vec<Queue>,
+    queues: BTreeMap<QueueId, Queue>,
     length: u64,
 }
 
@@ -51,44 +44,36 @@ impl MemoryFrontier {
     pub fn new() -> Self {
         Self::default()
     }
-
-    fn queue(&mut self, origin: OriginId) -> &mut Queue {
-        let place = origin.index();
-        if place >= self.queues.len() {
-            self.queues.resize_with(place + 1, Queue::default);
-        }
-        &mut self.queues[place]
-    }
 }
 
 impl Frontier for MemoryFrontier {
-    fn push(&mut self, origin: OriginId, candidate: Candidate) -> Result<(), FrontierError> {
-        let queue = self.queue(origin);
-        let sequence = queue.next_sequence;
-        queue.next_sequence += 1;
-        queue.length += 1;
-        queue.class(candidate.depth.min(DEEPEST_CLASS)).push_back(Claimed { sequence, candidate });
+    fn push(&mut self, queue: QueueId, candidate: Candidate) -> Result<Ticket, FrontierError> {
+        let class = class_of(&candidate);
+        let held = self.queues.entry(queue).or_default();
+        let lane = held.lanes.entry(class).or_default();
+        let sequence = lane.head + lane.waiting.len() as u64;
+        lane.waiting.push_back(candidate);
+        held.length += 1;
         self.length += 1;
-        Ok(())
+        Ok(Ticket { queue, class, sequence })
     }
 
     fn claim(
         &mut self,
-        origin: OriginId,
+        queue: QueueId,
         most: usize,
         claimed: &mut VecDeque<Claimed>,
     ) -> Result<(), FrontierError> {
+        let Some(held) = self.queues.get_mut(&queue) else { return Ok(()) };
         for _ in 0..most {
-            let Some(next) = self.queue(origin).take() else {
-                break;
-            };
+            let Some(next) = held.take(queue) else { break };
             self.length -= 1;
             claimed.push_back(next);
         }
         Ok(())
     }
 
-    fn acknowledge(&mut self, _origin: OriginId, _sequence: u64) -> Result<(), FrontierError> {
+    fn acknowledge(&mut self, _ticket: Ticket) -> Result<(), FrontierError> {
         Ok(())
     }
 
@@ -96,7 +81,12 @@ impl Frontier for MemoryFrontier {
         self.length
     }
 
-    fn queue_len(&self, origin: OriginId) -> u64 {
-        self.queues.get(origin.index()).map_or(0, |queue| queue.length)
+    fn queue_len(&self, queue: QueueId) -> u64 {
+        self.queues.get(&queue).map_or(0, |queue| queue.length)
+    }
+
+    fn next_bucket(&self, from: QueueId) -> Option<QueueId> {
+        let buckets = || self.queues.range(..QueueId(BUCKETS)).filter(|(_, queue)| queue.length > 0);
+        buckets().find(|(id, _)| **id >= from).or_else(|| buckets().next()).map(|(id, _)| *id)
     }
 }

@@ -19,6 +19,7 @@ pub use memory::MemoryFrontier;
 pub use schedule::{FIRST_PAUSE, Failed, Pick, Schedule, doubled};
 
 use crate::model::Candidate;
+use crate::store::StateError;
 
 /// A point in time, in microseconds since the crawl began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -40,11 +41,42 @@ impl Moment {
     }
 }
 
+/// A queue, by number. Numbers below [`BUCKETS`] are the buckets that hosts which are not open
+/// share; an open origin has one of its own, whose number is never given a second time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueueId(pub u32);
+
+/// Buckets for the candidates of hosts that have no state in memory.
+pub const BUCKETS: u32 = 4096;
+
+impl QueueId {
+    /// The bucket of a host name's hash.
+    pub fn bucket(hash: u64) -> QueueId {
+        QueueId((hash >> 32) as u32 % BUCKETS)
+    }
+
+    /// Whether it is shared by hosts that are not open.
+    pub fn is_bucket(self) -> bool {
+        self.0 < BUCKETS
+    }
+}
+
+/// The place of a candidate: what an acknowledgement names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket {
+    /// Its queue.
+    pub queue: QueueId,
+    /// Its class within the queue: lower ones are claimed first.
+    pub class: u8,
+    /// Its number within queue and class, in order of pushing, from 0 without gaps.
+    pub sequence: u64,
+}
+
 /// A candidate taken from its queue but not yet acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
-    /// Its place in its queue, for the acknowledgement.
-    pub sequence: u64,
+    /// Its place, for the acknowledgement.
+    pub ticket: Ticket,
     /// What to fetch.
     pub candidate: Candidate,
 }
@@ -52,30 +84,31 @@ pub struct Claimed {
 /// The storage under the frontier failed; the crawl must stop at its last good state.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontierError {
-    /// Reading or writing failed.
-    #[error("frontier storage failed: {0}")]
-    Storage(#[from] std::io::Error),
+    /// A file could not be read or written, or is not what was written.
+    #[error("the frontier cannot be kept: {0}")]
+    State(#[from] StateError),
 }
 
-/// Queues of candidates, one per origin.
+/// Queues of candidates.
 ///
 /// Within a queue the lowest class comes first, and within a class the first
 /// that was pushed. The class is the candidate's depth, capped at
 /// [`DEEPEST_CLASS`].
 pub trait Frontier {
-    /// Appends a candidate to the queue of its origin.
-    fn push(&mut self, origin: OriginId, candidate: Candidate) -> Result<(), FrontierError>;
+    /// Appends a candidate to a queue.
+    fn push(&mut self, queue: QueueId, candidate: Candidate) -> Result<Ticket, FrontierError>;
 
-    /// Takes up to `most` candidates from the head of a queue into `claimed`.
+    /// Takes up to `most` candidates from the head of a queue and appends them to `claimed`.
     fn claim(
         &mut self,
-        origin: OriginId,
+        queue: QueueId,
         most: usize,
         claimed: &mut std::collections::VecDeque<Claimed>,
     ) -> Result<(), FrontierError>;
 
-    /// Says that the outcome of a claimed candidate has been written.
-    fn acknowledge(&mut self, origin: OriginId, sequence: u64) -> Result<(), FrontierError>;
+    /// Says that the outcome of a claimed candidate is kept elsewhere: it will not be needed again.
+    /// In any order.
+    fn acknowledge(&mut self, ticket: Ticket) -> Result<(), FrontierError>;
 
     /// Candidates in all queues that are not claimed.
     fn len(&self) -> u64;
@@ -86,8 +119,16 @@ pub trait Frontier {
     }
 
     /// Unclaimed candidates in one queue.
-    fn queue_len(&self, origin: OriginId) -> u64;
+    fn queue_len(&self, queue: QueueId) -> u64;
+
+    /// The first bucket from this one on, going round, that holds an unclaimed candidate.
+    fn next_bucket(&self, from: QueueId) -> Option<QueueId>;
 }
 
 /// Depths from here on share one class.
 pub const DEEPEST_CLASS: u32 = 15;
+
+/// The class of a candidate within its queue.
+pub fn class_of(candidate: &Candidate) -> u8 {
+    candidate.depth.min(DEEPEST_CLASS) as u8
+}

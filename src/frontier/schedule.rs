@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Moment;
+use super::{BUCKETS, Moment, QueueId};
 use super::addresses::AddressState;
 use super::hosts::{
     Address, Attempt, Availability, DrainReason, Host, HostId, Origin, OriginId, Politeness, RobotsState,
@@ -151,6 +151,7 @@ impl Schedule {
         self.origins.push(Origin {
             name: name.clone(),
             host,
+            queue: QueueId(BUCKETS + id.0),
             robots: RobotsState::Unknown,
             last_error: None,
             claimed: VecDeque::new(),

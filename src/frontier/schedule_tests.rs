@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::frontier::Claimed;
+use crate::frontier::{BUCKETS, Claimed, QueueId, Ticket};
 use crate::model::{Candidate, Via};
 
 fn politeness(delay: u64) -> Politeness {
@@ -189,38 +189,35 @@ fn a_random_wait_stays_within_half_and_one_and_a_half() {
     assert!(waits.iter().min() < waits.iter().max());
 }
 
-fn attempt(queue: OriginId, n: u32) -> Attempt {
-    Attempt::new(
-        queue,
-        Claimed {
-            sequence: u64::from(n),
-            candidate: Candidate {
-                url: format!("http://a.test/{n}").into(),
-                origin_length: 13,
-                key: u64::from(n),
-                depth: 0,
-                via: Via::Link,
-                hops: 0,
-                carries_scope: false,
-                referrer: None,
-            },
+fn attempt(n: u32) -> Attempt {
+    Attempt::new(Claimed {
+        ticket: Ticket { queue: QueueId(BUCKETS), class: 0, sequence: u64::from(n) },
+        candidate: Candidate {
+            url: format!("http://a.test/{n}").into(),
+            origin_length: 13,
+            key: u64::from(n),
+            depth: 0,
+            via: Via::Link,
+            hops: 0,
+            carries_scope: false,
+            referrer: None,
         },
-    )
+    })
 }
 
 #[test]
 fn waiting_attempts_come_back_in_the_order_of_their_times() {
     let mut schedule = Schedule::new(politeness(0), false);
     let id = schedule.origin_of("http://a.test");
-    schedule.wait(id, attempt(id, 1), milliseconds(30));
-    schedule.wait(id, attempt(id, 2), milliseconds(10));
-    schedule.wait(id, attempt(id, 3), milliseconds(20));
+    schedule.wait(id, attempt(1), milliseconds(30));
+    schedule.wait(id, attempt(2), milliseconds(10));
+    schedule.wait(id, attempt(3), milliseconds(20));
     assert_eq!(schedule.pick(milliseconds(0)), Pick::NotBefore(milliseconds(10)));
     let mut order = Vec::new();
     for at in [10, 20, 30] {
         assert_eq!(schedule.pick(milliseconds(at)), Pick::Origin(id));
         let attempt = schedule.take_waiting(id, milliseconds(at), false).expect("due");
-        order.push(attempt.sequence);
+        order.push(attempt.ticket.sequence);
         schedule.refresh(id);
     }
     assert_eq!(order, [2, 3, 1]);

@@ -4,20 +4,13 @@
 //! memory: sorted runs of keys, merged in tiers of four, as Mercator (Heydon, Najork
 //! 1999) and DRUM (Lee, Leonard, Wang, Loguinov 2008) do on disk.
 
-use std::io;
-
 use crate::model::UrlKey;
+use crate::store::StateError;
 
 /// The exact stage failed; what it holds can no longer be trusted to be all.
 #[derive(Debug, thiserror::Error)]
-#[error("the exact keys of seen urls could not be {action}")]
-pub struct ExactError {
-    /// `read` or `written`.
-    pub action: &'static str,
-    /// Why.
-    #[source]
-    pub source: io::Error,
-}
+#[error("the exact keys of seen urls cannot be kept: {0}")]
+pub struct ExactError(#[from] pub StateError);
 
 /// Every accepted key.
 pub trait ExactKeys: Send {

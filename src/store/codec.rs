@@ -1,0 +1,234 @@
+//! Numbers, text and candidates as bytes.
+//!
+//! Whole numbers are LEB128 (seven bits a byte, the lowest first, as in DWARF 5 section 7.6);
+//! text is its length and its bytes. What is decoded has passed a checksum; all the same nothing
+//! here trusts it: a length is held against what is left before anything is allocated.
+
+use std::sync::Arc;
+
+use crate::model::{Candidate, Via};
+
+/// Bytes that do not say what they should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a value is malformed")]
+pub struct Malformed;
+
+/// Appends values to a buffer.
+#[derive(Debug)]
+pub struct Encoder<'a>(pub &'a mut Vec<u8>);
+
+impl Encoder<'_> {
+    /// A whole number.
+    pub fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.0.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.0.push(number as u8);
+    }
+
+    /// A key: 8 bytes, little endian.
+    pub fn key(&mut self, key: u64) {
+        self.0.extend_from_slice(&key.to_le_bytes());
+    }
+
+    /// A byte.
+    pub fn byte(&mut self, byte: u8) {
+        self.0.push(byte);
+    }
+
+    /// Bytes, with their number before them.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Text.
+    pub fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+}
+
+/// Takes values from the front of bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Decoder<'a>(pub &'a [u8]);
+
+impl<'a> Decoder<'a> {
+    /// A whole number.
+    pub fn number(&mut self) -> Result<u64, Malformed> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            if shift == 63 && bits > 1 {
+                return Err(Malformed);
+            }
+            number |= bits << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(Malformed)
+    }
+
+    /// A whole number that fits the narrower type.
+    pub fn small<T: TryFrom<u64>>(&mut self) -> Result<T, Malformed> {
+        T::try_from(self.number()?).map_err(|_| Malformed)
+    }
+
+    /// A key.
+    pub fn key(&mut self) -> Result<u64, Malformed> {
+        let (key, rest) = self.0.split_first_chunk().ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(u64::from_le_bytes(*key))
+    }
+
+    /// A byte.
+    pub fn byte(&mut self) -> Result<u8, Malformed> {
+        let (byte, rest) = self.0.split_first().ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(*byte)
+    }
+
+    /// Bytes, with their number before them.
+    pub fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
+        let length = self.small::<usize>()?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    /// Text.
+    pub fn text(&mut self) -> Result<&'a str, Malformed> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Malformed)
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+const VIAS: [Via; 6] = [Via::Seed, Via::Link, Via::Frame, Via::Rel, Via::Refresh, Via::Redirect];
+
+/// In the first byte of a candidate, beside the way it was found.
+const CARRIES_SCOPE: u8 = 0x10;
+const HAS_REFERRER: u8 = 0x20;
+/// The referrer is that of the candidate before.
+const SAME_REFERRER: u8 = 0x40;
+
+/// Appends a candidate. The links of one page follow one another and share their referrer:
+/// where it is the one of the candidate `before` it is not written again.
+pub fn encode_candidate(candidate: &Candidate, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
+    let mut encoder = Encoder(buffer);
+    let same = candidate.referrer.is_some()
+        && candidate.referrer.as_ref().zip(before).is_some_and(|(one, other)| Arc::ptr_eq(one, other) || one == other);
+    let via = VIAS.iter().position(|via| *via == candidate.via).unwrap_or_default() as u8;
+    let mut first = via;
+    for (flag, holds) in [
+        (CARRIES_SCOPE, candidate.carries_scope),
+        (HAS_REFERRER, candidate.referrer.is_some()),
+        (SAME_REFERRER, same),
+    ] {
+        first |= if holds { flag } else { 0 };
+    }
+    encoder.byte(first);
+    encoder.key(candidate.key);
+    encoder.number(u64::from(candidate.depth));
+    encoder.number(u64::from(candidate.hops));
+    encoder.number(u64::from(candidate.origin_length));
+    encoder.text(&candidate.url);
+    if let (Some(referrer), false) = (&candidate.referrer, same) {
+        encoder.text(referrer);
+    }
+}
+
+/// Takes a candidate; `before` is the referrer of the candidate before it, and becomes this one's.
+///
+/// # Errors
+/// [`Malformed`] where the bytes are no candidate.
+pub fn decode_candidate(
+    decoder: &mut Decoder<'_>,
+    before: &mut Option<Arc<str>>,
+) -> Result<Candidate, Malformed> {
+    let first = decoder.byte()?;
+    let via = *VIAS.get(usize::from(first & 0x0f)).ok_or(Malformed)?;
+    let key = decoder.key()?;
+    let depth = decoder.small()?;
+    let hops = decoder.small()?;
+    let origin_length: u16 = decoder.small()?;
+    let url: Box<str> = decoder.text()?.into();
+    if !url.is_char_boundary(usize::from(origin_length)) {
+        return Err(Malformed);
+    }
+    let referrer = match (first & HAS_REFERRER != 0, first & SAME_REFERRER != 0) {
+        (false, _) => None,
+        (true, true) => Some(before.clone().ok_or(Malformed)?),
+        (true, false) => Some(Arc::from(decoder.text()?)),
+    };
+    before.clone_from(&referrer);
+    Ok(Candidate {
+        url,
+        origin_length,
+        key,
+        depth,
+        via,
+        hops,
+        carries_scope: first & CARRIES_SCOPE != 0,
+        referrer,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn candidate() -> impl Strategy<Value = Candidate> {
+        let referrer = proptest::option::of(prop_oneof!["http://a/[a-c]", Just("http://same/".to_owned())]);
+        (any::<u64>(), any::<u32>(), any::<u32>(), 0..6_usize, any::<bool>(), "[a-zé]{0,40}", referrer).prop_map(
+            |(key, depth, hops, via, carries_scope, path, referrer)| Candidate {
+                url: format!("http://h/{path}").into(),
+                origin_length: 8,
+                key,
+                depth,
+                via: VIAS[via],
+                hops,
+                carries_scope,
+                referrer: referrer.map(Arc::from),
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(number: u64) {
+            let mut bytes = Vec::new();
+            Encoder(&mut bytes).number(number);
+            let mut decoder = Decoder(&bytes);
+            prop_assert_eq!(decoder.number(), Ok(number));
+            prop_assert!(decoder.is_empty());
+        }
+
+        #[test]
+        fn candidates_come_back(candidates in proptest::collection::vec(candidate(), 0..12)) {
+            let mut bytes = Vec::new();
+            let mut before = None;
+            for candidate in &candidates {
+                encode_candidate(candidate, before.as_ref(), &mut bytes);
+                before.clone_from(&candidate.referrer);
+            }
+            let mut decoder = Decoder(&bytes);
+            let mut before = None;
+            for candidate in candidates {
+                prop_assert_eq!(decode_candidate(&mut decoder, &mut before), Ok(candidate));
+            }
+            prop_assert!(decoder.is_empty());
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = decode_candidate(&mut Decoder(&bytes), &mut None);
+        }
+    }
+}
