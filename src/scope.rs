@@ -19,6 +19,7 @@ mod tests;
 
 use crate::config::{Canonicalization, Config};
 use crate::model::SkipReason;
+use crate::store::{Decoder, Encoder, Malformed};
 use crate::url::{Parts, Rules};
 
 use patterns::Patterns;
@@ -115,6 +116,22 @@ impl Scope {
 }
 
 impl Scope {
+    /// Appends what the seeds span, for [`restore`](Self::restore): 8 bytes for each member.
+    pub fn encode(&self, encoder: &mut Encoder<'_>) {
+        self.span.encode(encoder);
+        encoder.number(self.moved_count);
+    }
+
+    /// Takes over what the seeds of the same crawl spanned in another process.
+    ///
+    /// # Errors
+    /// [`Malformed`] where the bytes are not what [`encode`](Self::encode) made.
+    pub fn restore(&mut self, decoder: &mut Decoder<'_>) -> Result<(), Malformed> {
+        self.span.restore(decoder)?;
+        self.moved_count = decoder.number()?;
+        Ok(())
+    }
+
     /// The option that made [`check`](Self::check) refuse a URL, as a person would type it.
     pub fn rule(&self, requested: &str, reason: SkipReason) -> Option<String> {
         match reason {

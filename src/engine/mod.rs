@@ -10,6 +10,7 @@ mod crawl;
 mod drive;
 mod gather;
 mod job;
+mod journal;
 mod observer;
 mod plan;
 #[doc(hidden)]

@@ -10,12 +10,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{BUCKETS, Moment, QueueId};
 use super::addresses::AddressState;
 use super::hosts::{
     Address, Attempt, Availability, DrainReason, Host, HostId, Origin, OriginId, Politeness, RobotsState,
     Waiting,
 };
+use super::{BUCKETS, Moment, QueueId};
 
 /// What [`Schedule::pick`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::config::ScopeKind;
 use crate::model::KeyHash;
+use crate::store::{Decoder, Encoder, Malformed};
 use crate::url::{Canonicalizer, Parts, Rules, fold_www};
 
 /// The registrable domain of a host name, by the public suffix list with its
@@ -72,6 +73,25 @@ impl Span {
             }
         };
         self.members.insert(member);
+    }
+
+    /// Appends what it holds, for [`restore`](Self::restore).
+    pub(super) fn encode(&self, encoder: &mut Encoder<'_>) {
+        encoder.key(self.seed);
+        encoder.number(self.members.len() as u64);
+        for member in &self.members {
+            encoder.key(*member);
+        }
+    }
+
+    /// Takes over what another process held.
+    pub(super) fn restore(&mut self, decoder: &mut Decoder<'_>) -> Result<(), Malformed> {
+        self.seed = decoder.key()?;
+        self.members.clear();
+        for _ in 0..decoder.number()? {
+            self.members.insert(decoder.key()?);
+        }
+        Ok(())
     }
 
     /// Whether a URL is in what the seeds span.

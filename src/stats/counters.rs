@@ -32,6 +32,24 @@ impl SkipCounts {
     }
 }
 
+/// The slot of [`Counters::scope_moves`].
+const SCOPE_MOVES: u64 = 31;
+/// The first slot of [`Counters::skipped_before_queue`].
+const SKIPPED_BEFORE: u64 = 32;
+/// The first slot of [`Counters::skipped_after_queue`].
+const SKIPPED_AFTER: u64 = 64;
+/// The first slot of [`Counters::by_error`].
+const BY_ERROR: u64 = 128;
+/// The first slot of [`Counters::by_status`].
+const BY_STATUS: u64 = 256;
+
+fn step(slot: u64, now: u64, before: &mut u64, changed: &mut impl FnMut(u64, u64)) {
+    if now > *before {
+        changed(slot, now - *before);
+        *before = now;
+    }
+}
+
 /// The running counts of a crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters {
@@ -102,9 +120,104 @@ impl Counters {
         self.truncated += u64::from(record.truncated.is_some());
     }
 
+    /// The plain counts, in the order in which they are numbered on disk: new ones go to the end.
+    fn plain(&mut self) -> [&mut u64; 16] {
+        [
+            &mut self.discovered,
+            &mut self.repeats,
+            &mut self.unique,
+            &mut self.doubts_settled,
+            &mut self.rescued,
+            &mut self.ok,
+            &mut self.failed,
+            &mut self.robots_requests,
+            &mut self.page_requests,
+            &mut self.retries,
+            &mut self.wire_bytes,
+            &mut self.decoded_bytes,
+            &mut self.truncated,
+            &mut self.mislabelled_encodings,
+            &mut self.depth_shadowed,
+            &mut self.crawl_delays_clamped,
+        ]
+    }
+
+    /// Hands out what was counted since `before`, by slot, and brings `before` up to date.
+    ///
+    /// Slots: 0 to 31 plain counts; from [`SKIPPED_BEFORE`], [`SKIPPED_AFTER`] and [`BY_ERROR`] on
+    /// a count per reason or kind, in the order of their declaration; from [`BY_STATUS`] on a count
+    /// per status code.
+    pub fn since(&mut self, before: &mut Counters, mut changed: impl FnMut(u64, u64)) {
+        for (slot, (now, before)) in (0..).zip(self.plain().into_iter().zip(before.plain())) {
+            step(slot, *now, before, &mut changed);
+        }
+        step(SCOPE_MOVES, self.scope_moves, &mut before.scope_moves, &mut changed);
+        for (first, now, before) in [
+            (SKIPPED_BEFORE, &self.skipped_before_queue, &mut before.skipped_before_queue),
+            (SKIPPED_AFTER, &self.skipped_after_queue, &mut before.skipped_after_queue),
+        ] {
+            for (slot, (now, before)) in (first..).zip(now.0.iter().zip(&mut before.0)) {
+                step(slot, *now, before, &mut changed);
+            }
+        }
+        for (kind, now) in &self.by_error {
+            step(BY_ERROR + *kind as u64, *now, before.by_error.entry(*kind).or_default(), &mut changed);
+        }
+        for (status, now) in &self.by_status {
+            let before = before.by_status.entry(*status).or_default();
+            step(BY_STATUS + u64::from(*status), *now, before, &mut changed);
+        }
+    }
+
+    /// Counts what [`since`](Self::since) handed out; whether there is such a slot.
+    pub fn count(&mut self, slot: u64, n: u64) -> bool {
+        let place = slot as usize;
+        let counter = match slot {
+            SCOPE_MOVES => Some(&mut self.scope_moves),
+            0..SCOPE_MOVES => self.plain().into_iter().nth(place),
+            SKIPPED_BEFORE..SKIPPED_AFTER => {
+                self.skipped_before_queue.0.get_mut(place - SKIPPED_BEFORE as usize)
+            }
+            SKIPPED_AFTER..BY_ERROR => self.skipped_after_queue.0.get_mut(place - SKIPPED_AFTER as usize),
+            BY_ERROR..BY_STATUS => ErrorKind::ALL
+                .get(place - BY_ERROR as usize)
+                .map(|kind| self.by_error.entry(*kind).or_default()),
+            _ => u16::try_from(slot - BY_STATUS).ok().map(|status| self.by_status.entry(status).or_default()),
+        };
+        counter.map(|counter| *counter = counter.saturating_add(n)).is_some()
+    }
+
     /// Whether the two laws hold, given what is pending, queued and in flight.
     pub fn add_up(&self, doubts_pending: u64, queued: u64, in_flight: u64) -> bool {
         self.discovered == self.repeats + self.skipped_before_queue.total() + self.unique + doubts_pending
             && self.unique == self.records() + self.skipped_after_queue.total() + queued + in_flight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_was_counted_since_is_counted_again(steps in proptest::collection::vec((0..900_u64, 1..1000_u64), 0..60)) {
+            let (mut now, mut before, mut copy) = (Counters::default(), Counters::default(), Counters::default());
+            for (slot, n) in steps {
+                now.count(slot, n);
+                now.since(&mut before, |slot, n| assert!(copy.count(slot, n)));
+                prop_assert_eq!(&copy, &now);
+                prop_assert_eq!(&before, &now);
+            }
+        }
+    }
+
+    #[test]
+    fn every_count_has_a_slot() {
+        let mut counters = Counters::default();
+        let slots = (0..700).filter(|slot| counters.count(*slot, 1)).count();
+        assert_eq!(slots, 17 + 2 * SkipReason::ALL.len() + ErrorKind::ALL.len() + 444);
+        assert!(ErrorKind::ALL.iter().zip(0..).all(|(kind, place)| *kind as usize == place));
+        assert!(SkipReason::ALL.iter().zip(0..).all(|(reason, place)| *reason as usize == place));
     }
 }
