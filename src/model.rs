@@ -456,11 +456,11 @@ fn any_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<
 }
 
 /// The name of an encoding of the Encoding Standard; another is not taken over.
-fn charset_name<'de, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<&'static str>, D::Error> {
+fn charset_name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&'static str>, D::Error> {
     let name = <Option<String> as serde::Deserialize>::deserialize(deserializer)?;
-    Ok(name.and_then(|name| encoding_rs::Encoding::for_label(name.as_bytes())).map(encoding_rs::Encoding::name))
+    Ok(name
+        .and_then(|name| encoding_rs::Encoding::for_label(name.as_bytes()))
+        .map(encoding_rs::Encoding::name))
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ pub fn describe(name: &str) -> Option<String> {
         "stats-interval" => Span(STATS_INTERVAL).to_string(),
         "output" => OUTPUT.into(),
         "progress" => name_of(&PROGRESS),
-        "depth" | "max-pages" | "max-pages-per-host" | "max-time" => "no limit".into(),
+        "depth" | "max-pages" | "max-pages-per-host" | "max-time" | "max-disk" => "no limit".into(),
         "seeds" | "include" | "exclude" | "header" | "resolve" | "strip-params" => "none".into(),
         "ca-file" => "the built-in authorities".into(),
         "proxy" => "from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY".into(),
@@ -114,6 +114,7 @@ pub fn describe(name: &str) -> Option<String> {
         | "strip-trailing-slash"
         | "keep-fragments"
         | "log-skipped"
+        | "strict"
         | "fresh" => "false".into(),
         _ => return None,
     };

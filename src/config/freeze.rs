@@ -24,6 +24,8 @@ impl From<&Config> for Options {
             max_pages: config.max_pages.map(Count),
             max_pages_per_host: config.max_pages_per_host.map(Count),
             max_time: config.max_time.map(Span),
+            max_disk: config.max_disk.map(Size),
+            strict: Some(config.strict),
             max_url_length: Some(Size(config.max_url_length as u64)),
             delay: Some(Span(config.delay)),
             random_wait: Some(config.random_wait),

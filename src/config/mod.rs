@@ -151,6 +151,10 @@ pub struct Config {
     pub max_pages_per_host: Option<u64>,
     /// Time the crawl may take.
     pub max_time: Option<Duration>,
+    /// Bytes that the crawl directory may take on disk.
+    pub max_disk: Option<u64>,
+    /// A page counts as done only once its record has reached the disk.
+    pub strict: bool,
     /// Bytes of a URL at most, as requested.
     pub max_url_length: usize,
     /// Pause between the end of a fetch and the next one of the same host.
@@ -223,6 +227,8 @@ impl Default for Config {
             max_pages: None,
             max_pages_per_host: None,
             max_time: None,
+            max_disk: None,
+            strict: false,
             max_url_length: defaults::MAX_URL_LENGTH,
             delay: defaults::DELAY,
             random_wait: false,

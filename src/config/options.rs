@@ -65,6 +65,11 @@ pub struct Options {
         num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub log_skipped: Option<bool>,
 
+    /// Wait for the disk before a page counts as done, so that a power cut costs no record either
+    #[arg(long, value_name = "BOOL", env = "DRAGLINE_STRICT", help_heading = INPUT,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+    pub strict: Option<bool>,
+
     /// Bound on the peak resident memory of the process
     #[arg(long, value_name = "SIZE", env = "DRAGLINE_MEMORY", help_heading = BUDGET)]
     pub memory: Option<Size>,
@@ -105,6 +110,9 @@ pub struct Options {
     /// Stop after this time
     #[arg(long, value_name = "TIME", env = "DRAGLINE_MAX_TIME", help_heading = SCOPE)]
     pub max_time: Option<Span>,
+    /// Stop before the crawl directory takes more than this
+    #[arg(long, value_name = "SIZE", env = "DRAGLINE_MAX_DISK", help_heading = SCOPE)]
+    pub max_disk: Option<Size>,
     /// Skip URLs of more bytes
     #[arg(long, value_name = "SIZE", env = "DRAGLINE_MAX_URL_LENGTH", help_heading = SCOPE)]
     pub max_url_length: Option<Size>,
@@ -232,9 +240,9 @@ impl Options {
         }
         layered! {
             lists: urls, seeds, include, exclude, header, resolve, strip_params;
-            values: output, fresh, progress, stats_interval, log_skipped,
+            values: output, fresh, progress, stats_interval, log_skipped, strict,
                 memory, expected_urls, dedup, filter,
-                scope, depth, max_pages, max_pages_per_host, max_time, max_url_length,
+                scope, depth, max_pages, max_pages_per_host, max_time, max_disk, max_url_length,
                 delay, random_wait, ip_delay, max_crawl_delay, max_retry_after,
                 concurrency, per_host, robots, robots_agent, user_agent,
                 timeout, connect_timeout, retries, max_body, max_redirects,

@@ -17,6 +17,8 @@ const URL_LENGTHS: RangeInclusive<u64> = 64..=65_535;
 const CONCURRENCY: RangeInclusive<u32> = 1..=65_535;
 /// Retries and redirects that can be asked for.
 const AT_MOST_A_HUNDRED: RangeInclusive<u32> = 0..=100;
+/// The least that `--max-disk` may be, in bytes: the state of a crawl alone takes some of it.
+const LEAST_DISK: u64 = 16 << 20;
 /// The least time between two lines of statistics.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -111,6 +113,17 @@ fn limits(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
         Some(time) => Some(positive("max-time", Some(time), time.0)?),
         None => None,
     };
+    config.max_disk = match options.max_disk {
+        Some(Size(bytes)) if bytes < LEAST_DISK => {
+            return Err(ConfigError::value(
+                "max-disk",
+                Size(bytes),
+                "must be at least 16MiB; leave it out for no limit",
+            ));
+        }
+        size => size.map(|size| size.0),
+    };
+    config.strict = options.strict.unwrap_or(false);
     if let Some(Size(length)) = options.max_url_length {
         config.max_url_length = in_range("max-url-length", length, &URL_LENGTHS)? as usize;
     }

@@ -319,13 +319,13 @@ impl Journal {
     }
 }
 
-fn encode_ticket(encoder: &mut Encoder<'_>, ticket: Ticket) {
+pub(super) fn encode_ticket(encoder: &mut Encoder<'_>, ticket: Ticket) {
     encoder.number(u64::from(ticket.queue.0));
     encoder.byte(ticket.class);
     encoder.number(ticket.sequence);
 }
 
-fn decode_ticket(decoder: &mut Decoder<'_>) -> Result<Ticket, Malformed> {
+pub(super) fn decode_ticket(decoder: &mut Decoder<'_>) -> Result<Ticket, Malformed> {
     Ok(Ticket { queue: QueueId(decoder.small()?), class: decoder.byte()?, sequence: decoder.number()? })
 }
 

@@ -14,33 +14,36 @@ fn ticket() -> impl Strategy<Value = Ticket> {
 
 fn candidate() -> impl Strategy<Value = Candidate> {
     let referrer = proptest::option::of(prop_oneof!["http://a/[a-c]", Just("http://same/".to_owned())]);
-    (any::<u64>(), any::<u32>(), "[a-zé]{0,20}", referrer).prop_map(|(key, depth, path, referrer)| Candidate {
-        url: format!("http://h/{path}").into(),
-        origin_length: 8,
-        key,
-        depth,
-        via: Via::Link,
-        hops: 1,
-        carries_scope: false,
-        referrer: referrer.map(Arc::from),
+    (any::<u64>(), any::<u32>(), "[a-zé]{0,20}", referrer).prop_map(|(key, depth, path, referrer)| {
+        Candidate {
+            url: format!("http://h/{path}").into(),
+            origin_length: 8,
+            key,
+            depth,
+            via: Via::Link,
+            hops: 1,
+            carries_scope: false,
+            referrer: referrer.map(Arc::from),
+        }
     })
 }
 
 fn attempt() -> impl Strategy<Value = KeptAttempt> {
-    (ticket(), any::<[u32; 3]>(), any::<[bool; 2]>(), any::<u64>(), proptest::option::of("[a-z\"]{1,9}")).prop_map(
-        |(ticket, [requests, failures, hops], [reconnected, respelled], not_before, title)| KeptAttempt {
-            ticket,
-            requests,
-            failures,
-            hops,
-            reconnected,
-            respelled,
-            not_before,
-            url: "http://h/é".into(),
-            origin_length: 8,
-            fallback: title.map(|title| Box::new(record(title))),
-        },
-    )
+    (ticket(), any::<[u32; 3]>(), any::<[bool; 2]>(), any::<u64>(), proptest::option::of("[a-z\"]{1,9}"))
+        .prop_map(|(ticket, [requests, failures, hops], [reconnected, respelled], not_before, title)| {
+            KeptAttempt {
+                ticket,
+                requests,
+                failures,
+                hops,
+                reconnected,
+                respelled,
+                not_before,
+                url: "http://h/é".into(),
+                origin_length: 8,
+                fallback: title.map(|title| Box::new(record(title))),
+            }
+        })
 }
 
 fn record(title: String) -> Record {

@@ -19,6 +19,7 @@ mod reporter;
 mod robots;
 mod shadow;
 mod shutdown;
+mod state;
 mod timestamp;
 mod worker;
 

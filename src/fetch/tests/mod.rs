@@ -31,6 +31,8 @@ fn config() -> Config {
         max_pages: None,
         max_pages_per_host: None,
         max_time: None,
+        max_disk: None,
+        strict: false,
         max_url_length: 2048,
         delay: Duration::ZERO,
         random_wait: false,

@@ -1,0 +1,183 @@
+//! The body of the manifest: where a crawl stood when its log began.
+//!
+//! ```text
+//! secret            192 bytes
+//! log               number of the log that goes on from here
+//! elapsed           microseconds that the crawl has run
+//! seeds             seeds taken in · 1 where those were all, else 0 (1 byte)
+//! counts            number of pairs · pairs of slot and count
+//! sinks             how many · bytes of each that are vouched for
+//! attempts          how many · attempts that wait to be repeated (see `journal`)
+//! in flight         how many · tickets
+//! suspects          how many · ticket and crashes it was alone in flight at
+//! scope · schedule · frontier · visited   each its length and bytes, as their modules write them
+//! ```
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::journal::{KeptAttempt, decode_ticket, encode_ticket};
+use crate::frontier::Ticket;
+use crate::stats::Counters;
+use crate::store::{Decoder, Encoder, Malformed};
+use crate::url::KeySecret;
+
+/// What a manifest says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CrawlState {
+    pub(crate) secret: KeySecret,
+    pub(crate) log: u64,
+    pub(crate) elapsed: Duration,
+    pub(crate) seeds_taken: u64,
+    pub(crate) seeds_complete: bool,
+    pub(crate) counters: Counters,
+    pub(crate) sinks: Vec<u64>,
+    pub(crate) attempts: HashMap<Ticket, KeptAttempt>,
+    pub(crate) in_flight: Vec<Ticket>,
+    pub(crate) suspects: HashMap<Ticket, u32>,
+    pub(crate) scope: Vec<u8>,
+    pub(crate) schedule: Vec<u8>,
+    pub(crate) frontier: Vec<u8>,
+    pub(crate) visited: Vec<u8>,
+}
+
+impl CrawlState {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let parts = [&self.scope, &self.schedule, &self.frontier, &self.visited];
+        let mut bytes = Vec::with_capacity(1024 + parts.iter().map(|part| part.len()).sum::<usize>());
+        bytes.extend_from_slice(self.secret.as_bytes());
+        let mut encoder = Encoder(&mut bytes);
+        encoder.number(self.log);
+        encoder.number(u64::try_from(self.elapsed.as_micros()).unwrap_or(u64::MAX));
+        encoder.number(self.seeds_taken);
+        encoder.byte(u8::from(self.seeds_complete));
+        let mut pairs = Vec::new();
+        self.counters.clone().since(&mut Counters::default(), |slot, n| pairs.push((slot, n)));
+        encoder.number(pairs.len() as u64);
+        for (slot, n) in pairs {
+            encoder.number(slot);
+            encoder.number(n);
+        }
+        encoder.number(self.sinks.len() as u64);
+        for length in &self.sinks {
+            encoder.number(*length);
+        }
+        encoder.number(self.attempts.len() as u64);
+        for attempt in self.attempts.values() {
+            attempt.encode(&mut encoder);
+        }
+        encoder.number(self.in_flight.len() as u64);
+        for ticket in &self.in_flight {
+            encode_ticket(&mut encoder, *ticket);
+        }
+        encoder.number(self.suspects.len() as u64);
+        for (ticket, crashes) in &self.suspects {
+            encode_ticket(&mut encoder, *ticket);
+            encoder.number(u64::from(*crashes));
+        }
+        for part in parts {
+            encoder.bytes(part);
+        }
+        bytes
+    }
+
+    /// # Errors
+    /// [`Malformed`] where the bytes are no manifest's body.
+    pub(crate) fn decode(body: &[u8]) -> Result<Self, Malformed> {
+        let (secret, rest) = body.split_first_chunk::<{ KeySecret::LENGTH }>().ok_or(Malformed)?;
+        let mut decoder = Decoder(rest);
+        let log = decoder.number()?;
+        let elapsed = Duration::from_micros(decoder.number()?);
+        let seeds_taken = decoder.number()?;
+        let seeds_complete = decoder.byte()? != 0;
+        let mut counters = Counters::default();
+        for _ in 0..decoder.number()? {
+            let (slot, n) = (decoder.number()?, decoder.number()?);
+            if !counters.count(slot, n) {
+                return Err(Malformed);
+            }
+        }
+        let sinks = list(&mut decoder, Decoder::number)?;
+        let attempts = list(&mut decoder, KeptAttempt::decode)?;
+        let in_flight = list(&mut decoder, decode_ticket)?;
+        let suspects = list(&mut decoder, |decoder| Ok((decode_ticket(decoder)?, decoder.small()?)))?;
+        let mut part = || decoder.bytes().map(<[u8]>::to_vec);
+        let (scope, schedule, frontier, visited) = (part()?, part()?, part()?, part()?);
+        if !decoder.is_empty() {
+            return Err(Malformed);
+        }
+        Ok(Self {
+            secret: KeySecret::from_bytes(*secret),
+            log,
+            elapsed,
+            seeds_taken,
+            seeds_complete,
+            counters,
+            sinks,
+            attempts: attempts.into_iter().map(|attempt| (attempt.ticket, attempt)).collect(),
+            in_flight,
+            suspects: suspects.into_iter().collect(),
+            scope,
+            schedule,
+            frontier,
+            visited,
+        })
+    }
+}
+
+/// A number, and as many of something.
+fn list<'a, T>(
+    decoder: &mut Decoder<'a>,
+    mut one: impl FnMut(&mut Decoder<'a>) -> Result<T, Malformed>,
+) -> Result<Vec<T>, Malformed> {
+    let count = decoder.number()?;
+    let mut all = Vec::new();
+    for _ in 0..count {
+        all.push(one(decoder)?);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontier::QueueId;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_state_reads_back(
+            numbers in any::<[u32; 3]>(),
+            seeds_complete: bool,
+            sinks in proptest::collection::vec(any::<u64>(), 0..3),
+            tickets in proptest::collection::vec((any::<u32>(), 0..16_u8, any::<u64>()), 0..5),
+            parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..9), 4),
+        ) {
+            let tickets: Vec<Ticket> = tickets
+                .into_iter()
+                .map(|(queue, class, sequence)| Ticket { queue: QueueId(queue), class, sequence })
+                .collect();
+            let mut counters = Counters::default();
+            counters.count(3, 7);
+            let state = CrawlState {
+                secret: KeySecret::from_seed(1),
+                log: u64::from(numbers[0]),
+                elapsed: Duration::from_micros(u64::from(numbers[1])),
+                seeds_taken: u64::from(numbers[2]),
+                seeds_complete,
+                counters,
+                sinks,
+                attempts: HashMap::new(),
+                in_flight: tickets.clone(),
+                suspects: tickets.into_iter().map(|ticket| (ticket, 1)).collect(),
+                scope: parts[0].clone(),
+                schedule: parts[1].clone(),
+                frontier: parts[2].clone(),
+                visited: parts[3].clone(),
+            };
+            let bytes = state.encode();
+            prop_assert_eq!(CrawlState::decode(&bytes), Ok(state));
+            prop_assert!(CrawlState::decode(&bytes[..bytes.len() - 1]).is_err());
+        }
+    }
+}
