@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use super::core::{Core, CoreError, ROBOTS_TRIES, ROBOTS_VALIDITY};
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
+use super::journal::KeptAttempt;
 use super::observer::Event;
 use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Failed, Moment, OriginId, RobotsState, doubled};
 use crate::model::{Candidate, ErrorKind, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Via};
+use crate::scope::Scope;
 use crate::sink::Skipped;
 use crate::url::Parts;
 use crate::visited::Answer;
@@ -51,6 +53,7 @@ impl Core {
     fn apply_page(&mut self, mut page: PageOutcome, now: Moment) -> Result<(), CoreError> {
         let id = page.job.origin;
         self.pages_in_flight -= 1;
+        self.tickets_in_flight.remove(&page.job.attempt.ticket);
         self.schedule.finished(id, true, now);
         if page.refused {
             return self.skip_attempt(id, page.job.attempt, SkipReason::PrivateAddress);
@@ -91,8 +94,7 @@ impl Core {
                 };
                 self.count_bytes(&page.record);
                 attempt.fallback = Some(Box::new(page.record));
-                self.held += 1;
-                self.schedule.wait(id, attempt, now.after(pause));
+                self.wait(id, attempt, now.after(pause));
                 Ok(())
             }
             _ => self.finish_page(page),
@@ -168,8 +170,16 @@ impl Core {
         attempt.candidate.url = url;
         attempt.candidate.origin_length = origin_length;
         let id = self.schedule.origin_of(attempt.candidate.origin());
+        self.wait(id, attempt, now);
+    }
+
+    /// Lets an attempt wait until it may be repeated.
+    fn wait(&mut self, id: OriginId, attempt: Attempt, at: Moment) {
+        if let Some(keeper) = &self.keeper {
+            self.journal.retry(&KeptAttempt::new(&attempt, keeper.wall_clock(at)));
+        }
         self.held += 1;
-        self.schedule.wait(id, attempt, now);
+        self.schedule.wait(id, attempt, at);
     }
 
     fn finish_page(&mut self, page: PageOutcome) -> Result<(), CoreError> {
@@ -187,7 +197,7 @@ impl Core {
         for candidate in accepted {
             self.accept(candidate)?;
         }
-        self.frontier.acknowledge(job.attempt.ticket)?;
+        self.acknowledge(job.attempt.ticket)?;
         self.buffers.extend(Buffers { links, line }.emptied());
         Ok(())
     }
@@ -267,10 +277,7 @@ impl Core {
             depth: found.depth,
             referrer: found.url,
         };
-        for sink in &mut self.sinks {
-            sink.skipped(&row)?;
-        }
-        Ok(())
+        Self::write_skipped(&mut self.files, &mut self.sinks, &row)
     }
 
     /// The reason not to queue a link, where there is one; the scope may have moved since the worker looked.
@@ -302,12 +309,18 @@ impl Core {
         None
     }
 
+    /// The scope, to be changed.
+    pub(super) fn scope_mut(&self) -> std::sync::RwLockWriteGuard<'_, Scope> {
+        self.scope.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn out_of_scope(&self, url: &str) -> Option<SkipReason> {
         self.scope.read().unwrap_or_else(PoisonError::into_inner).check(url, &Parts::of(url)).err()
     }
 
     fn move_scope(&mut self, from: &str, to: &str) {
-        self.scope.write().unwrap_or_else(PoisonError::into_inner).add_moved_seed(to);
+        self.scope_mut().add_moved_seed(to);
+        self.journal.scope(to);
         self.counters.scope_moves += 1;
         self.events.push(Event::ScopeMoved { from: from.into(), to: to.into() });
     }
@@ -338,10 +351,7 @@ impl Core {
             depth: found.depth + depth_step(link.via),
             referrer: found.url,
         };
-        for sink in &mut self.sinks {
-            sink.skipped(&row)?;
-        }
-        Ok(())
+        Self::write_skipped(&mut self.files, &mut self.sinks, &row)
     }
 
     fn apply_robots(&mut self, id: OriginId, answer: RobotsAnswer, now: Moment) {

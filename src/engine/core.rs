@@ -4,21 +4,25 @@
 //! argument). The invariant it keeps: whatever the visited set holds is
 //! queued, in flight, in doubt, recorded or counted as skipped.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::job::{Buffers, Job, PageJob};
+use super::journal::{Journal, KeptAttempt};
+use super::keeper::Keeper;
 use super::observer::Event;
 use super::shadow::DepthShadow;
+use super::worker::new_outcome;
 use crate::frontier::{
-    Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule,
+    Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule, Ticket,
 };
-use crate::model::{Candidate, Record, SkipReason, UrlKey};
+use crate::model::{Candidate, ErrorKind, PageError, Record, SkipReason, UrlKey};
 use crate::robots::RobotsRules;
 use crate::scope::Scope;
-use crate::sink::{Page, Sink, Skipped, encode_line};
+use crate::sink::{Page, ResultFiles, Sink, Skipped, encode_line};
 use crate::stats::{Counters, EndReason};
+use crate::store::StateError;
 use crate::visited::{Answer, ExactError, GrowError, Sizing, Visited};
 
 /// The crawl cannot go on: what it would decide next could no longer be kept.
@@ -30,6 +34,9 @@ pub enum CoreError {
     /// The exact stage failed.
     #[error(transparent)]
     Exact(#[from] ExactError),
+    /// The state of the crawl failed.
+    #[error("the state of the crawl cannot be kept: {0}")]
+    State(#[from] StateError),
     /// A sink failed.
     #[error("cannot write results: {0}")]
     Sink(#[from] std::io::Error),
@@ -39,9 +46,9 @@ impl CoreError {
     /// Whether there is no room left on the disk.
     pub fn is_disk_full(&self) -> bool {
         match self {
-            CoreError::Frontier(FrontierError::State(error)) | CoreError::Exact(ExactError(error)) => {
-                error.is_disk_full()
-            }
+            CoreError::State(error)
+            | CoreError::Frontier(FrontierError::State(error))
+            | CoreError::Exact(ExactError(error)) => error.is_disk_full(),
             CoreError::Sink(source) => {
                 matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
             }
@@ -104,6 +111,8 @@ pub(super) const ROBOTS_TRIES: u32 = 3;
 pub(super) const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Origins looked at for rules to let go when new ones come.
 const EVICTIONS_AT_A_TIME: usize = 64;
+/// Crashes at which a page was alone in flight, after which it is not asked for again.
+const CRASHES: u32 = 2;
 /// Candidates claimed from a queue at a time.
 const CLAIM: usize = 16;
 /// Candidates skipped in one go before the loop gets a turn.
@@ -133,6 +142,22 @@ pub(crate) struct Core {
     pub(super) answers: Vec<Answer>,
     pub(super) buffers: Vec<Buffers>,
     pub(super) shadow: DepthShadow,
+    /// What has changed since the last record of the log.
+    pub(super) journal: Journal,
+    /// Keeps the state on disk, where there is a crawl directory.
+    pub(super) keeper: Option<Keeper>,
+    /// The files of results in the crawl directory.
+    pub(super) files: Option<ResultFiles>,
+    /// Attempts of an earlier process whose candidates have not been claimed again.
+    pub(super) kept_attempts: HashMap<Ticket, KeptAttempt>,
+    /// Pages in flight; after a crash, those that were.
+    pub(super) tickets_in_flight: HashSet<Ticket>,
+    /// Pages that were alone in flight when the process died, and how often.
+    pub(super) suspects: HashMap<Ticket, u32>,
+    /// Seeds taken in.
+    pub(super) seeds_taken: u64,
+    /// Those were all.
+    pub(super) seeds_complete: bool,
     /// Candidates skipped since the loop last had a turn.
     skipped_at_once: usize,
     /// Origins whose rules are held, the oldest first, and the bytes of all of them.
@@ -169,6 +194,14 @@ impl Core {
             answers: Vec::new(),
             buffers: Vec::new(),
             shadow,
+            journal: Journal::default(),
+            keeper: None,
+            files: None,
+            kept_attempts: HashMap::new(),
+            tickets_in_flight: HashSet::new(),
+            suspects: HashMap::new(),
+            seeds_taken: 0,
+            seeds_complete: false,
             skipped_at_once: 0,
             rules_held: VecDeque::new(),
             rules_bytes: 0,
@@ -296,6 +329,10 @@ impl Core {
             let Some(mut attempt) = self.next_attempt(id, now, false)? else {
                 break;
             };
+            if self.suspects.get(&attempt.ticket).is_some_and(|crashes| *crashes >= CRASHES) {
+                self.give_up_crashed(id, attempt)?;
+                continue;
+            }
             if self.denied(id, &attempt) {
                 self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
                 continue;
@@ -303,6 +340,8 @@ impl Core {
             self.pages_in_flight += 1;
             self.schedule.started(id, true);
             attempt.started = now;
+            self.tickets_in_flight.insert(attempt.ticket);
+            self.journal.start(attempt.ticket);
             let buffers = self.buffers.pop().unwrap_or_default();
             return Ok(Some(Job::Page(Box::new(PageJob { origin: id, attempt, buffers }))));
         }
@@ -369,10 +408,40 @@ impl Core {
             self.held += origin.claimed.len() as u64;
             origin.unclaimed = self.frontier.queue_len(origin.queue);
         }
-        Ok(origin.claimed.pop_front().map(|claimed| {
+        while let Some(claimed) = self.schedule.origin_mut(id).claimed.pop_front() {
             self.held -= 1;
-            Attempt::new(claimed)
-        }))
+            let mut attempt = Attempt::new(claimed);
+            let Some(kept) = self.kept_attempts.remove(&attempt.ticket) else {
+                return Ok(Some(attempt));
+            };
+            let at = self.keeper.as_ref().map_or(now, |keeper| keeper.moment(kept.not_before));
+            kept.revive(&mut attempt);
+            if at <= now || drained {
+                return Ok(Some(attempt));
+            }
+            let id = self.schedule.origin_of(attempt.candidate.origin());
+            self.held += 1;
+            self.schedule.wait(id, attempt, at);
+        }
+        Ok(None)
+    }
+
+    /// A page that was alone in flight at two crashes is not asked for a third time.
+    fn give_up_crashed(&mut self, id: OriginId, attempt: Attempt) -> Result<(), CoreError> {
+        let mut outcome = new_outcome(PageJob { origin: id, attempt, buffers: Buffers::default() });
+        let detail = format!("the process ended {CRASHES} times while this page alone was in flight");
+        outcome.record.error = Some(PageError { kind: ErrorKind::Crashed, detail });
+        let mut line = Vec::new();
+        encode_line(&outcome.record, &mut line)?;
+        self.write_record(id, &outcome.record, &line, None)?;
+        self.acknowledge(outcome.job.attempt.ticket)
+    }
+
+    /// Nothing more will come of a candidate.
+    pub(super) fn acknowledge(&mut self, ticket: Ticket) -> Result<(), CoreError> {
+        self.journal.acknowledge(ticket);
+        self.forget(ticket);
+        Ok(self.frontier.acknowledge(ticket)?)
     }
 
     fn denied(&self, id: OriginId, attempt: &Attempt) -> bool {
@@ -419,8 +488,7 @@ impl Core {
                 self.log_skipped_attempt(id, &attempt, reason)?;
             }
         }
-        self.frontier.acknowledge(attempt.ticket)?;
-        Ok(())
+        self.acknowledge(attempt.ticket)
     }
 
     fn log_skipped_attempt(
@@ -451,8 +519,20 @@ impl Core {
             depth: candidate.depth,
             referrer: candidate.referrer.as_deref(),
         };
-        for sink in &mut self.sinks {
-            sink.skipped(&row)?;
+        Self::write_skipped(&mut self.files, &mut self.sinks, &row)
+    }
+
+    /// Gives a row to every sink.
+    pub(super) fn write_skipped(
+        files: &mut Option<ResultFiles>,
+        sinks: &mut [Box<dyn Sink>],
+        row: &Skipped<'_>,
+    ) -> Result<(), CoreError> {
+        if let Some(files) = files {
+            files.skipped(row)?;
+        }
+        for sink in sinks {
+            sink.skipped(row)?;
         }
         Ok(())
     }
@@ -478,6 +558,9 @@ impl Core {
         body: Option<&[u8]>,
     ) -> Result<(), CoreError> {
         self.counters.record(record);
+        if let Some(files) = &mut self.files {
+            files.page(line)?;
+        }
         for sink in &mut self.sinks {
             sink.page(&Page { record, line, body })?;
         }

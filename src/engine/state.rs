@@ -10,6 +10,8 @@
 //! attempts          how many · attempts that wait to be repeated (see `journal`)
 //! in flight         how many · tickets
 //! suspects          how many · ticket and crashes it was alone in flight at
+//! queues            how many · queue, origin and candidates of each that belongs to an open origin
+//! in buckets        candidates of hosts that are not open
 //! scope · schedule · frontier · visited   each its length and bytes, as their modules write them
 //! ```
 
@@ -17,7 +19,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::journal::{KeptAttempt, decode_ticket, encode_ticket};
-use crate::frontier::Ticket;
+use crate::frontier::{QueueId, Ticket};
 use crate::stats::Counters;
 use crate::store::{Decoder, Encoder, Malformed};
 use crate::url::KeySecret;
@@ -35,13 +37,46 @@ pub(crate) struct CrawlState {
     pub(crate) attempts: HashMap<Ticket, KeptAttempt>,
     pub(crate) in_flight: Vec<Ticket>,
     pub(crate) suspects: HashMap<Ticket, u32>,
+    pub(crate) queues: Vec<OpenQueue>,
+    pub(crate) in_buckets: u64,
     pub(crate) scope: Vec<u8>,
     pub(crate) schedule: Vec<u8>,
     pub(crate) frontier: Vec<u8>,
     pub(crate) visited: Vec<u8>,
 }
 
+/// The queue of an open origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OpenQueue {
+    pub(crate) queue: QueueId,
+    pub(crate) origin: Box<str>,
+    /// Candidates in it that are not acknowledged.
+    pub(crate) candidates: u64,
+}
+
 impl CrawlState {
+    /// A crawl that has not begun.
+    pub(crate) fn empty(secret: KeySecret) -> Self {
+        Self {
+            secret,
+            log: 0,
+            elapsed: Duration::ZERO,
+            seeds_taken: 0,
+            seeds_complete: false,
+            counters: Counters::default(),
+            sinks: Vec::new(),
+            attempts: HashMap::new(),
+            in_flight: Vec::new(),
+            suspects: HashMap::new(),
+            queues: Vec::new(),
+            in_buckets: 0,
+            scope: Vec::new(),
+            schedule: Vec::new(),
+            frontier: Vec::new(),
+            visited: Vec::new(),
+        }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let parts = [&self.scope, &self.schedule, &self.frontier, &self.visited];
         let mut bytes = Vec::with_capacity(1024 + parts.iter().map(|part| part.len()).sum::<usize>());
@@ -75,6 +110,13 @@ impl CrawlState {
             encode_ticket(&mut encoder, *ticket);
             encoder.number(u64::from(*crashes));
         }
+        encoder.number(self.queues.len() as u64);
+        for OpenQueue { queue, origin, candidates } in &self.queues {
+            encoder.number(u64::from(queue.0));
+            encoder.text(origin);
+            encoder.number(*candidates);
+        }
+        encoder.number(self.in_buckets);
         for part in parts {
             encoder.bytes(part);
         }
@@ -101,6 +143,11 @@ impl CrawlState {
         let attempts = list(&mut decoder, KeptAttempt::decode)?;
         let in_flight = list(&mut decoder, decode_ticket)?;
         let suspects = list(&mut decoder, |decoder| Ok((decode_ticket(decoder)?, decoder.small()?)))?;
+        let queues = list(&mut decoder, |decoder| {
+            let queue = QueueId(decoder.small()?);
+            Ok(OpenQueue { queue, origin: decoder.text()?.into(), candidates: decoder.number()? })
+        })?;
+        let in_buckets = decoder.number()?;
         let mut part = || decoder.bytes().map(<[u8]>::to_vec);
         let (scope, schedule, frontier, visited) = (part()?, part()?, part()?, part()?);
         if !decoder.is_empty() {
@@ -117,6 +164,8 @@ impl CrawlState {
             attempts: attempts.into_iter().map(|attempt| (attempt.ticket, attempt)).collect(),
             in_flight,
             suspects: suspects.into_iter().collect(),
+            queues,
+            in_buckets,
             scope,
             schedule,
             frontier,
@@ -141,7 +190,6 @@ fn list<'a, T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontier::QueueId;
     use proptest::prelude::*;
 
     proptest! {
@@ -160,20 +208,22 @@ mod tests {
             let mut counters = Counters::default();
             counters.count(3, 7);
             let state = CrawlState {
-                secret: KeySecret::from_seed(1),
                 log: u64::from(numbers[0]),
                 elapsed: Duration::from_micros(u64::from(numbers[1])),
                 seeds_taken: u64::from(numbers[2]),
                 seeds_complete,
                 counters,
                 sinks,
-                attempts: HashMap::new(),
                 in_flight: tickets.clone(),
                 suspects: tickets.into_iter().map(|ticket| (ticket, 1)).collect(),
                 scope: parts[0].clone(),
                 schedule: parts[1].clone(),
                 frontier: parts[2].clone(),
                 visited: parts[3].clone(),
+                queues: vec![OpenQueue { queue: QueueId(7), origin: "http://é".into(), candidates: 3 }],
+                in_buckets: 9,
+                attempts: HashMap::new(),
+                ..CrawlState::empty(KeySecret::from_seed(1))
             };
             let bytes = state.encode();
             prop_assert_eq!(CrawlState::decode(&bytes), Ok(state));

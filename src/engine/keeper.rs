@@ -1,0 +1,271 @@
+//! Keeps the state of a crawl on disk: writes the log behind every change, and checkpoints.
+//!
+//! Order is everything here (`docs/ARCHITECTURE.md` tells why): bytes of the sinks before the
+//! record that names them; a record before anything is asked because of it; everything a manifest
+//! names before the manifest; the manifest before anything it no longer names is deleted. After
+//! a write or a sync that failed nothing is written any more: the crawl ends, and is resumed from
+//! what is on disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::time::Duration;
+
+use super::core::{Core, CoreError};
+use super::journal::{KeptAttempt, SinkRange};
+use super::state::CrawlState;
+use crate::frontier::Moment;
+use crate::store::{
+    Encoder, LogWriter, StateError, Storage, SyncHandle, Synced, write_manifest,
+};
+use crate::url::KeySecret;
+
+/// The manifest, in the state directory.
+pub(crate) const MANIFEST: &str = "MANIFEST";
+
+/// Time between two syncs of log and sinks.
+const SYNC_EVERY: Duration = Duration::from_millis(250);
+/// Time after which there is a checkpoint …
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
+/// … or bytes of log, whichever comes first.
+const CHECKPOINT_BYTES: u64 = 64 << 20;
+
+/// The name of a log.
+pub(crate) fn log_name(number: u64) -> String {
+    format!("log-{number}")
+}
+
+/// The number of a log with this name.
+pub(crate) fn log_number(name: &str) -> Option<u64> {
+    name.strip_prefix("log-")?.parse().ok()
+}
+
+/// What is needed to keep a crawl's state.
+pub(crate) struct KeeperSettings {
+    pub(crate) storage: Arc<dyn Storage>,
+    /// The state directory.
+    pub(crate) directory: PathBuf,
+    pub(crate) secret: KeySecret,
+    /// Each record is synced before anything else happens.
+    pub(crate) strict: bool,
+    /// Syncs happen on a thread of their own.
+    pub(crate) beside: bool,
+    /// Milliseconds since 1970 at [`Moment::START`].
+    pub(crate) started_at: u64,
+    /// Time that the crawl ran in earlier processes.
+    pub(crate) elapsed_before: Duration,
+}
+
+/// See the module's description.
+pub(crate) struct Keeper {
+    settings: KeeperSettings,
+    log: LogWriter,
+    number: u64,
+    generation: u64,
+    syncing: Syncing,
+    synced_at: Moment,
+    checkpoint_at: Moment,
+}
+
+/// Who waits for the disk.
+enum Syncing {
+    Here,
+    Beside { requests: Sender<Vec<SyncHandle>>, answers: Receiver<Result<Synced, StateError>>, waiting: bool },
+}
+
+impl Keeper {
+    /// Begins with log `number`, which no manifest names yet: a checkpoint has to follow.
+    pub(crate) fn new(settings: KeeperSettings, number: u64, generation: u64) -> Result<Self, StateError> {
+        let path = settings.directory.join(log_name(number));
+        let log = LogWriter::create(&*settings.storage, &path)?;
+        let syncing = if settings.beside { beside() } else { Syncing::Here };
+        Ok(Self {
+            settings,
+            log,
+            number,
+            generation,
+            syncing,
+            synced_at: Moment::START,
+            checkpoint_at: Moment::START.after(CHECKPOINT_EVERY),
+        })
+    }
+
+    /// Milliseconds since 1970 at a moment.
+    pub(crate) fn wall_clock(&self, at: Moment) -> u64 {
+        self.settings.started_at.saturating_add(at.0 / 1000)
+    }
+
+    /// Time that the crawl ran in earlier processes.
+    pub(crate) fn elapsed_before(&self) -> Duration {
+        self.settings.elapsed_before
+    }
+
+    /// Bytes of the log.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.log.length()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.settings.directory.join(name)
+    }
+
+    fn storage(&self) -> &dyn Storage {
+        &*self.settings.storage
+    }
+}
+
+/// A thread that waits for the disk; it ends when the keeper does.
+fn beside() -> Syncing {
+    let (requests, work) = mpsc::channel::<Vec<SyncHandle>>();
+    let (done, answers) = mpsc::channel();
+    let wait = move || {
+        for handles in work {
+            if done.send(sync_all(handles)).is_err() {
+                break;
+            }
+        }
+    };
+    match std::thread::Builder::new().name("sync".into()).stack_size(64 << 10).spawn(wait) {
+        Ok(_) => Syncing::Beside { requests, answers, waiting: false },
+        // Without a thread to spare the owner waits itself.
+        Err(_) => Syncing::Here,
+    }
+}
+
+/// Syncs in order; the last is the log, whose answer counts.
+fn sync_all(handles: Vec<SyncHandle>) -> Result<Synced, StateError> {
+    let mut last = None;
+    for handle in handles {
+        last = Some(handle.sync()?);
+    }
+    last.ok_or_else(|| StateError::Io {
+        file: PathBuf::new(),
+        source: std::io::Error::other("there was nothing to sync"),
+    })
+}
+
+impl Core {
+    /// Writes down everything that has changed: sinks, then log. Nothing is kept where there is no
+    /// crawl directory.
+    pub(crate) fn commit(&mut self) -> Result<(), CoreError> {
+        let (Some(keeper), Some(files)) = (&mut self.keeper, &mut self.files) else {
+            return Ok(());
+        };
+        if self.journal.is_empty() {
+            return Ok(());
+        }
+        let mut ranges = Vec::with_capacity(2);
+        for (sink, range) in (0..).zip(files.write()?) {
+            if range.length > 0 {
+                ranges.push(SinkRange { sink, range });
+            }
+        }
+        keeper.log.append(self.journal.finish(&mut self.counters, &ranges))?;
+        self.journal.clear();
+        keeper.log.write()?;
+        if keeper.settings.strict {
+            files.sync()?;
+            keeper.log.sync()?;
+        }
+        Ok(())
+    }
+
+    /// To be called several times a second: syncs what is written, and checkpoints where it is time.
+    pub(crate) fn keep(&mut self, now: Moment) -> Result<(), CoreError> {
+        self.commit()?;
+        let (Some(keeper), Some(files)) = (&mut self.keeper, &mut self.files) else {
+            return Ok(());
+        };
+        if now >= keeper.checkpoint_at || keeper.log.length() >= CHECKPOINT_BYTES {
+            return self.checkpoint(now);
+        }
+        if let Syncing::Beside { answers, waiting, .. } = &mut keeper.syncing
+            && *waiting
+        {
+            match answers.try_recv() {
+                Ok(synced) => {
+                    *waiting = false;
+                    keeper.log.mark(&synced?)?;
+                }
+                Err(TryRecvError::Empty) => return Ok(()),
+                Err(TryRecvError::Disconnected) => keeper.syncing = Syncing::Here,
+            }
+        }
+        if now < keeper.synced_at.after(SYNC_EVERY) || !keeper.log.has_unmarked() {
+            return Ok(());
+        }
+        keeper.synced_at = now;
+        // A mark vouches for the sinks as well: what the log held before theirs was handed over.
+        let log = keeper.log.sync_handle()?;
+        let mut handles = files.sync_handles()?;
+        handles.push(log);
+        match &mut keeper.syncing {
+            Syncing::Beside { requests, waiting, .. } if requests.send(handles).is_ok() => *waiting = true,
+            _ => {
+                files.sync()?;
+                keeper.log.sync()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes everything durable and names it in a new manifest, with a new, empty log to go on from.
+    pub(crate) fn checkpoint(&mut self, now: Moment) -> Result<(), CoreError> {
+        self.commit()?;
+        let (Some(keeper), Some(files)) = (&mut self.keeper, &mut self.files) else {
+            return Ok(());
+        };
+        files.sync()?;
+        keeper.log.sync()?;
+        let number = keeper.number + 1;
+        let log = LogWriter::create(keeper.storage(), &keeper.path(&log_name(number)))?;
+        self.frontier.prepare_checkpoint()?;
+        self.visited.prepare_checkpoint()?;
+        let state = self.state(number, now);
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        write_manifest(keeper.storage(), &keeper.path(MANIFEST), keeper.generation + 1, &state.encode())?;
+        keeper.generation += 1;
+        keeper.log = log;
+        let old = keeper.path(&log_name(keeper.number));
+        keeper.number = number;
+        keeper.checkpoint_at = now.after(CHECKPOINT_EVERY);
+        remove(keeper.storage(), &old)?;
+        self.frontier.checkpoint_done()?;
+        self.visited.checkpoint_done()?;
+        Ok(())
+    }
+
+    /// Where the crawl stands, for a manifest that names log `number`.
+    fn state(&self, number: u64, now: Moment) -> CrawlState {
+        let mut state = CrawlState::empty(number);
+        if let Some(keeper) = &self.keeper {
+            state.secret = keeper.settings.secret.clone();
+            state.elapsed = keeper.settings.elapsed_before + now.since(Moment::START);
+            let kept = self.kept_attempts.values().cloned();
+            let waiting = self
+                .schedule
+                .waiting()
+                .map(|(at, attempt)| KeptAttempt::new(attempt, keeper.wall_clock(at)));
+            state.attempts = kept.chain(waiting).map(|attempt| (attempt.ticket, attempt)).collect();
+            self.schedule.encode_state(keeper.settings.started_at, &mut state.schedule);
+        }
+        (state.seeds_taken, state.seeds_complete) = (self.seeds_taken, self.seeds_complete);
+        state.counters = self.counters.clone();
+        state.sinks = self.files.iter().flat_map(super::super::sink::DirectorySink::lengths).collect();
+        state.in_flight = self.tickets_in_flight.iter().copied().collect();
+        state.suspects.clone_from(&self.suspects);
+        let scope = self.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        scope.encode(&mut Encoder(&mut state.scope));
+        self.frontier.encode_state(&mut Encoder(&mut state.frontier));
+        self.visited.encode_state(&mut Encoder(&mut state.visited));
+        state
+    }
+}
+
+/// Deletes a file; one that is not there is as good.
+fn remove(storage: &dyn Storage, path: &Path) -> Result<(), StateError> {
+    match storage.remove(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StateError::io(path)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,167 @@
+//! From what is on disk back to a crawl that goes on.
+//!
+//! The manifest says where things stood, its log what happened since. What neither of them names
+//! is garbage. Recovery may end anywhere, by a crash too, and is simply done again: it changes
+//! nothing that the manifest names before its own checkpoint has put a new one in its place.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use super::core::{Core, CoreError};
+use super::journal::{Change, SinkRange, read_record};
+use super::keeper::{MANIFEST, log_name, log_number};
+use super::state::CrawlState;
+use crate::frontier::{QueueId, Ticket};
+use crate::sink::RecoveringFiles;
+use crate::store::{LogReader, Malformed, StateError, Storage, encode_candidate, read_manifest};
+
+/// Reads the manifest of a state directory: its generation and what it says; none where there is none.
+pub(crate) fn read_state(
+    storage: &dyn Storage,
+    directory: &Path,
+) -> Result<Option<(u64, CrawlState)>, StateError> {
+    let path = directory.join(MANIFEST);
+    let Some((generation, body)) = read_manifest(storage, &path)? else { return Ok(None) };
+    Ok(Some((generation, decode_state(&path, &body)?)))
+}
+
+/// The body of a manifest.
+pub(crate) fn decode_state(path: &Path, body: &[u8]) -> Result<CrawlState, StateError> {
+    CrawlState::decode(body).map_err(|Malformed| StateError::damaged(path, 0, "its body is malformed"))
+}
+
+/// Files of the state directory itself that no manifest names and that stay all the same.
+const KEPT: [&str; 3] = [MANIFEST, "lock", "seeds"];
+
+/// Deletes what the manifest does not name from the state directory itself; says which number is
+/// above that of every log there was.
+pub(crate) fn remove_old_logs(
+    storage: &dyn Storage,
+    directory: &Path,
+    named: u64,
+) -> Result<u64, StateError> {
+    let names = storage.names(directory).map_err(StateError::io(directory))?;
+    let above = names.iter().filter_map(|name| log_number(name)).fold(named, u64::max) + 1;
+    let mut stay: HashSet<String> = KEPT.iter().map(ToString::to_string).collect();
+    stay.insert(log_name(named));
+    crate::store::remove_unnamed(storage, directory, &stay)?;
+    Ok(above)
+}
+
+/// What a log says happened, as far as the core keeps it only until it goes on.
+#[derive(Debug, Default)]
+pub(crate) struct Replayed {
+    /// Origins that were given a queue of their own.
+    pub(crate) opened: HashMap<QueueId, Box<str>>,
+}
+
+impl Core {
+    /// Replays the log that the manifest named. Afterwards the sinks are cut back to what was
+    /// replayed.
+    pub(crate) fn replay(
+        &mut self,
+        storage: &dyn Storage,
+        path: &Path,
+        files: &mut RecoveringFiles,
+    ) -> Result<Replayed, CoreError> {
+        let mut log = LogReader::open(storage, path)?;
+        let mut replayed = Replayed::default();
+        let mut changes: Vec<Change> = Vec::new();
+        let mut ranges: Vec<SinkRange> = Vec::new();
+        loop {
+            let Some(record) = log.next_record()? else { break };
+            let offset = record.offset;
+            changes.clear();
+            ranges.clear();
+            let read = read_record::<Malformed>(record.payload, |change| {
+                match change {
+                    Change::Sink(range) => ranges.push(range),
+                    change => changes.push(change),
+                }
+                Ok(())
+            });
+            if read.is_err() {
+                return Err(StateError::damaged(path, offset, "a record is malformed").into());
+            }
+            if let Err(problem) = files.accept(&ranges) {
+                // Bytes of a sink that were never synced may be missing, but only from the torn tail.
+                if log.is_synced(offset)? {
+                    return Err(problem.into());
+                }
+                log.reject(offset, "lines that a record names are not in their file")?;
+                break;
+            }
+            for change in changes.drain(..) {
+                self.replay_change(path, offset, change, &mut replayed)?;
+            }
+        }
+        Ok(replayed)
+    }
+
+    fn replay_change(
+        &mut self,
+        path: &Path,
+        offset: u64,
+        change: Change,
+        replayed: &mut Replayed,
+    ) -> Result<(), CoreError> {
+        match change {
+            Change::Accept(ticket, candidate) => {
+                self.visited.replay_accept(candidate.key)?;
+                self.frontier.replay_push(ticket, candidate)?;
+            }
+            Change::Move(from, to, candidate) => {
+                self.frontier.replay_push(to, candidate)?;
+                self.frontier.acknowledge(from)?;
+            }
+            Change::Acknowledge(ticket) => {
+                self.frontier.acknowledge(ticket)?;
+                self.forget(ticket);
+            }
+            Change::Doubt(number, candidate) => {
+                let mut payload = Vec::new();
+                encode_candidate(&candidate, None, &mut payload);
+                self.visited.replay_doubt(number, candidate.key, &payload)?;
+            }
+            Change::Retire(below) => self.visited.replay_retire(below)?,
+            Change::Retry(attempt) => {
+                self.tickets_in_flight.remove(&attempt.ticket);
+                self.kept_attempts.insert(attempt.ticket, *attempt);
+            }
+            Change::Scope(url) => self.scope_mut().add_moved_seed(&url),
+            Change::Count(slot, n) => {
+                if !self.counters.count(slot, n) {
+                    return Err(StateError::damaged(path, offset, "a record counts what there is not").into());
+                }
+            }
+            Change::Start(ticket) => {
+                self.tickets_in_flight.insert(ticket);
+            }
+            Change::Seeds(taken) => self.seeds_taken = taken,
+            Change::SeedsComplete => self.seeds_complete = true,
+            Change::Host(state) => self.schedule.replay_host(&state).map_err(|Malformed| {
+                StateError::damaged(path, offset, "a record's host state is malformed")
+            })?,
+            Change::Open(queue, origin) => {
+                replayed.opened.insert(queue, origin);
+            }
+            Change::Sink(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Nothing more will come of a candidate.
+    pub(super) fn forget(&mut self, ticket: Ticket) {
+        self.tickets_in_flight.remove(&ticket);
+        self.kept_attempts.remove(&ticket);
+        self.suspects.remove(&ticket);
+    }
+
+    /// Whoever was alone in flight when the process ended may have been the reason.
+    pub(super) fn suspect(&mut self) {
+        if let (1, Some(ticket)) = (self.tickets_in_flight.len(), self.tickets_in_flight.iter().next()) {
+            *self.suspects.entry(*ticket).or_default() += 1;
+        }
+        self.tickets_in_flight.clear();
+    }
+}
