@@ -16,7 +16,9 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     sync_directory(path.parent().unwrap_or(Path::new(".")))
 }
 
-fn aside(path: &Path) -> PathBuf {
+/// Where the next content of a file is written before it takes the file's name. What is left of it
+/// after a crash is garbage.
+pub(super) fn aside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".new");
     path.with_file_name(name)

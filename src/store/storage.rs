@@ -79,8 +79,11 @@ impl Storage for FileSystem {
     fn names(&self, directory: &Path) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(directory)? {
-            // A name that is no Unicode is none of ours.
-            names.extend(entry?.file_name().into_string());
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                // A name that is no Unicode is none of ours.
+                names.extend(entry.file_name().into_string());
+            }
         }
         Ok(names)
     }

@@ -1,0 +1,178 @@
+//! A file of lines that outlives crashes together with the log: `pages.jsonl`, `skipped.jsonl`.
+//!
+//! The log names, record by record, which bytes went into the file and their checksum; the
+//! manifest names how long it was at the checkpoint. What neither of them names is cut off at
+//! recovery. The file itself holds lines and nothing else.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crc32fast::Hasher;
+
+use super::growing::{GrowingFile, SyncHandle};
+use super::{StateError, Storage, StorageFile};
+
+/// Bytes gathered before they are handed to the system.
+const BUFFER: usize = 64 * 1024;
+
+/// A piece of a sink, as the log names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SinkRange {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub length: u64,
+    /// CRC-32 of its bytes.
+    pub crc32: u32,
+}
+
+impl SinkRange {
+    /// Where it ends.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(self.length)
+    }
+}
+
+/// Appends whole lines. After a failed write or sync every later call fails.
+///
+/// Holds 64 KiB and the line that passed them.
+#[derive(Debug)]
+pub struct SinkFile {
+    file: GrowingFile,
+    buffer: Vec<u8>,
+    /// Where the range begins that the next [`SinkFile::write`] gives.
+    begun: u64,
+    checksum: Hasher,
+}
+
+impl SinkFile {
+    /// Makes a new file; one that exists is an error. It is durable once it is synced and its
+    /// directory is.
+    pub fn create(storage: &dyn Storage, path: &Path) -> Result<Self, StateError> {
+        let file = storage.create(path).map_err(StateError::io(path))?;
+        Ok(Self::new(GrowingFile::new(path, file, 0)))
+    }
+
+    fn new(file: GrowingFile) -> Self {
+        Self { begun: file.length(), file, buffer: Vec::new(), checksum: Hasher::new() }
+    }
+
+    /// Appends a line, its `\n` included. Where much is gathered it is handed to the system.
+    pub fn append(&mut self, line: &[u8]) -> Result<(), StateError> {
+        self.file.check()?;
+        self.checksum.update(line);
+        self.buffer.extend_from_slice(line);
+        if self.buffer.len() >= BUFFER { self.hand_over() } else { Ok(()) }
+    }
+
+    fn hand_over(&mut self) -> Result<(), StateError> {
+        if !self.buffer.is_empty() {
+            self.file.append(&self.buffer)?;
+            self.buffer.clear();
+            self.buffer.shrink_to(2 * BUFFER);
+        }
+        Ok(())
+    }
+
+    /// Hands everything to the system, and says what was appended since the last call: what the
+    /// log has to name. The range may be empty.
+    pub fn write(&mut self) -> Result<SinkRange, StateError> {
+        self.file.check()?;
+        self.hand_over()?;
+        let length = self.file.length() - self.begun;
+        let crc32 = std::mem::take(&mut self.checksum).finalize();
+        let range = SinkRange { offset: self.begun, length, crc32 };
+        self.begun = self.file.length();
+        Ok(range)
+    }
+
+    /// Bytes in the file with those gathered.
+    pub fn length(&self) -> u64 {
+        self.file.length() + self.buffer.len() as u64
+    }
+
+    /// For a sync beside the owner, of what the system has been handed so far.
+    pub fn sync_handle(&self) -> Result<SyncHandle, StateError> {
+        self.file.sync_handle()
+    }
+}
+
+/// A sink after a crash: held against what manifest and log say of it, then cut back.
+#[derive(Debug)]
+pub struct RecoveringSink {
+    path: PathBuf,
+    file: Box<dyn StorageFile>,
+    /// Bytes that manifest and log have named so far.
+    length: u64,
+}
+
+impl RecoveringSink {
+    /// Opens a file of which the manifest says that it was `length` bytes long. It may be longer.
+    ///
+    /// # Errors
+    /// [`StateError::Damaged`] where it is missing or shorter: those bytes were durable. It is
+    /// never made good with what is there.
+    pub fn open(storage: &dyn Storage, path: &Path, length: u64) -> Result<Self, StateError> {
+        let file = match storage.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StateError::damaged(path, 0, "the manifest names it and it is missing"));
+            }
+            opened => opened.map_err(StateError::io(path))?,
+        };
+        let found = file.length().map_err(StateError::io(path))?;
+        if found < length {
+            return Err(StateError::damaged(path, found, "it is shorter than the manifest says"));
+        }
+        Ok(Self { path: path.to_owned(), file, length })
+    }
+
+    /// Takes the next range that the log names, after reading it back.
+    ///
+    /// # Errors
+    /// [`StateError::Damaged`] where it does not begin where the one before ended, or is not in the
+    /// file as it was written; nothing is taken then. Whether that is damage or the torn tail is
+    /// known to the log: see [`LogReader::is_synced`](super::LogReader::is_synced).
+    pub fn accept(&mut self, range: SinkRange) -> Result<(), StateError> {
+        let damaged = |offset, problem| Err(StateError::damaged(&self.path, offset, problem));
+        if range.offset != self.length {
+            return damaged(self.length, "the log goes on with another place of it");
+        }
+        let found = self.file.length().map_err(StateError::io(&self.path))?;
+        if found < range.end() {
+            return damaged(found, "it is shorter than the log says");
+        }
+        if self.checksum(range)? != range.crc32 {
+            return damaged(range.offset, "what the log says was written here does not match its checksum");
+        }
+        self.length = range.end();
+        Ok(())
+    }
+
+    fn checksum(&self, range: SinkRange) -> Result<u32, StateError> {
+        let mut checksum = Hasher::new();
+        let mut buffer = vec![0; range.length.min(BUFFER as u64) as usize];
+        let mut offset = range.offset;
+        while offset < range.end() {
+            let size = (range.end() - offset).min(BUFFER as u64) as usize;
+            self.file.read_at(offset, &mut buffer[..size]).map_err(StateError::io(&self.path))?;
+            checksum.update(&buffer[..size]);
+            offset += size as u64;
+        }
+        Ok(checksum.finalize())
+    }
+
+    /// Bytes that manifest and log have named so far.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Cuts off what nobody named, makes the file durable so, and goes on with it.
+    pub fn finish(mut self) -> Result<SinkFile, StateError> {
+        let found = self.file.length().map_err(StateError::io(&self.path))?;
+        if found > self.length {
+            self.file.truncate(self.length).map_err(StateError::io(&self.path))?;
+        }
+        self.file.sync().map_err(StateError::io(&self.path))?;
+        Ok(SinkFile::new(GrowingFile::new(&self.path, self.file, self.length)))
+    }
+}
