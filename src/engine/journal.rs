@@ -20,6 +20,7 @@
 //! 11 seeds        seeds taken in so far
 //! 12 host         bytes, as the schedule writes them
 //! 13 open         queue · origin
+//! 14 seeds complete
 //! ticket  = queue · class (1 byte) · sequence
 //! attempt = ticket · requests · failures · hops · flags (1 byte: 1 reconnected, 2 respelled)
 //!           · not before (milliseconds since 1970) · URL · bytes of its origin · record as JSON, or empty
@@ -33,20 +34,7 @@ use std::sync::Arc;
 use crate::frontier::{Attempt, QueueId, Ticket};
 use crate::model::{Candidate, Record};
 use crate::stats::Counters;
-use crate::store::{Decoder, Encoder, Malformed, decode_candidate, encode_candidate};
-
-/// A range of a sink's file that a record vouches for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SinkRange {
-    /// Which sink, in the order of the crawl directory.
-    pub(crate) sink: u64,
-    /// First byte.
-    pub(crate) offset: u64,
-    /// Bytes.
-    pub(crate) length: u64,
-    /// CRC-32 of them.
-    pub(crate) crc: u32,
-}
+use crate::store::{Decoder, Encoder, Malformed, SinkRange, decode_candidate, encode_candidate};
 
 /// An attempt that waits to be repeated, as kept on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,11 +147,13 @@ pub(crate) enum Change {
     /// Something was counted.
     Count(u64, u64),
     /// Lines were written.
-    Sink(SinkRange),
+    Sink(u64, SinkRange),
     /// A request began.
     Start(Ticket),
     /// Seeds were taken in.
     Seeds(u64),
+    /// All seeds are taken in, and their doubts settled.
+    SeedsComplete,
     /// The state of a host changed.
     Host(Box<[u8]>),
     /// An origin got a queue of its own.
@@ -263,6 +253,12 @@ impl Journal {
         }
     }
 
+    pub(crate) fn seeds_complete(&mut self) {
+        if self.kept {
+            self.tag(14);
+        }
+    }
+
     pub(crate) fn host(&mut self, state: &[u8]) {
         if self.kept {
             self.tag(12).bytes(state);
@@ -277,13 +273,13 @@ impl Journal {
     }
 
     /// Ends the record with what was counted and what the sinks were given; hands out its bytes.
-    pub(crate) fn finish(&mut self, counters: &mut Counters, ranges: &[SinkRange]) -> &[u8] {
-        for range in ranges {
+    pub(crate) fn finish(&mut self, counters: &mut Counters, ranges: &[(u64, SinkRange)]) -> &[u8] {
+        for (sink, range) in ranges {
             let mut encoder = self.tag(9);
-            encoder.number(range.sink);
+            encoder.number(*sink);
             encoder.number(range.offset);
             encoder.number(range.length);
-            encoder.number(u64::from(range.crc));
+            encoder.number(u64::from(range.crc32));
         }
         let mut pairs: Vec<(u64, u64)> = Vec::new();
         counters.since(&mut self.counted, |slot, n| pairs.push((slot, n)));
@@ -368,15 +364,15 @@ fn read_change(
         5 => Change::Retire(decoder.number()?),
         6 => Change::Retry(Box::new(KeptAttempt::decode(decoder)?)),
         7 => Change::Scope(decoder.text()?.into()),
-        9 => Change::Sink(SinkRange {
-            sink: decoder.number()?,
-            offset: decoder.number()?,
-            length: decoder.number()?,
-            crc: decoder.small()?,
-        }),
+        9 => {
+            let sink = decoder.number()?;
+            let (offset, length) = (decoder.number()?, decoder.number()?);
+            Change::Sink(sink, SinkRange { offset, length, crc32: decoder.small()? })
+        }
         10 => Change::Start(decode_ticket(decoder)?),
         11 => Change::Seeds(decoder.number()?),
         12 => Change::Host(decoder.bytes()?.into()),
+        14 => Change::SeedsComplete,
         13 => Change::Open(QueueId(decoder.small()?), decoder.text()?.into()),
         _ => return Err(Malformed),
     })

@@ -64,6 +64,7 @@ fn change() -> impl Strategy<Value = Change> {
         "[a-zé]{0,9}".prop_map(|url| Change::Scope(url.into())),
         ticket().prop_map(Change::Start),
         any::<u64>().prop_map(Change::Seeds),
+        Just(Change::SeedsComplete),
         proptest::collection::vec(any::<u8>(), 0..9).prop_map(|bytes| Change::Host(bytes.into())),
         (any::<u32>(), "[a-z]{0,9}").prop_map(|(queue, name)| Change::Open(QueueId(queue), name.into())),
     ]
@@ -82,7 +83,8 @@ fn note(journal: &mut Journal, change: &Change) {
         Change::Seeds(taken) => journal.seeds(*taken),
         Change::Host(state) => journal.host(state),
         Change::Open(queue, origin) => journal.open(*queue, origin),
-        Change::Count(..) | Change::Sink(_) => {}
+        Change::SeedsComplete => journal.seeds_complete(),
+        Change::Count(..) | Change::Sink(..) => {}
     }
 }
 
@@ -100,9 +102,9 @@ proptest! {
         for change in &changes {
             note(&mut journal, change);
         }
-        let (sink, offset, length, crc) = range;
-        let range = SinkRange { sink, offset, length, crc };
-        let record = journal.finish(&mut counters, &[range]).to_vec();
+        let (sink, offset, length, crc32) = range;
+        let range = SinkRange { offset, length, crc32 };
+        let record = journal.finish(&mut counters, &[(sink, range)]).to_vec();
         let mut read = Vec::new();
         let mut replayed = Counters::default();
         read_record::<Malformed>(&record, |change| {
@@ -112,7 +114,7 @@ proptest! {
             }
         }).expect("it was just written");
         let mut expected = changes;
-        expected.push(Change::Sink(range));
+        expected.push(Change::Sink(sink, range));
         prop_assert_eq!(read, expected);
         prop_assert_eq!(replayed, counters);
     }

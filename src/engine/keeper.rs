@@ -12,11 +12,12 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
 use super::core::{Core, CoreError};
-use super::journal::{KeptAttempt, SinkRange};
+use super::journal::KeptAttempt;
 use super::state::CrawlState;
 use crate::frontier::Moment;
+use crate::sink::ResultFiles;
 use crate::store::{
-    Encoder, LogWriter, StateError, Storage, SyncHandle, Synced, write_manifest,
+    Encoder, LogWriter, SinkRange, StateError, Storage, SyncHandle, Synced, write_manifest,
 };
 use crate::url::KeySecret;
 
@@ -52,6 +53,11 @@ pub(crate) struct KeeperSettings {
     pub(crate) beside: bool,
     /// Milliseconds since 1970 at [`Moment::START`].
     pub(crate) started_at: u64,
+    /// The moment at which the wall clock shows these milliseconds since 1970.
+    pub(crate) fn moment(&self, wall_clock: u64) -> Moment {
+        Moment(wall_clock.saturating_sub(self.settings.started_at).saturating_mul(1000))
+    }
+
     /// Time that the crawl ran in earlier processes.
     pub(crate) elapsed_before: Duration,
 }
@@ -154,12 +160,8 @@ impl Core {
         if self.journal.is_empty() {
             return Ok(());
         }
-        let mut ranges = Vec::with_capacity(2);
-        for (sink, range) in (0..).zip(files.write()?) {
-            if range.length > 0 {
-                ranges.push(SinkRange { sink, range });
-            }
-        }
+        let ranges: Vec<(u64, SinkRange)> =
+            (0..).zip(files.write()?).filter(|(_, range)| range.length > 0).collect();
         keeper.log.append(self.journal.finish(&mut self.counters, &ranges))?;
         self.journal.clear();
         keeper.log.write()?;
@@ -237,9 +239,10 @@ impl Core {
 
     /// Where the crawl stands, for a manifest that names log `number`.
     fn state(&self, number: u64, now: Moment) -> CrawlState {
-        let mut state = CrawlState::empty(number);
-        if let Some(keeper) = &self.keeper {
-            state.secret = keeper.settings.secret.clone();
+        let Some(keeper) = &self.keeper else { return CrawlState::empty(KeySecret::from_seed(0)) };
+        let mut state = CrawlState::empty(keeper.settings.secret.clone());
+        state.log = number;
+        {
             state.elapsed = keeper.settings.elapsed_before + now.since(Moment::START);
             let kept = self.kept_attempts.values().cloned();
             let waiting = self
@@ -251,7 +254,7 @@ impl Core {
         }
         (state.seeds_taken, state.seeds_complete) = (self.seeds_taken, self.seeds_complete);
         state.counters = self.counters.clone();
-        state.sinks = self.files.iter().flat_map(super::super::sink::DirectorySink::lengths).collect();
+        state.sinks = self.files.iter().flat_map(ResultFiles::lengths).collect();
         state.in_flight = self.tickets_in_flight.iter().copied().collect();
         state.suspects.clone_from(&self.suspects);
         let scope = self.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);

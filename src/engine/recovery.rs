@@ -8,12 +8,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::core::{Core, CoreError};
-use super::journal::{Change, SinkRange, read_record};
+use super::journal::{Change, read_record};
 use super::keeper::{MANIFEST, log_name, log_number};
 use super::state::CrawlState;
 use crate::frontier::{QueueId, Ticket};
 use crate::sink::RecoveringFiles;
-use crate::store::{LogReader, Malformed, StateError, Storage, encode_candidate, read_manifest};
+use crate::store::{LogReader, Malformed, SinkRange, StateError, Storage, read_manifest};
 
 /// Reads the manifest of a state directory: its generation and what it says; none where there is none.
 pub(crate) fn read_state(
@@ -67,7 +67,7 @@ impl Core {
         let mut log = LogReader::open(storage, path)?;
         let mut replayed = Replayed::default();
         let mut changes: Vec<Change> = Vec::new();
-        let mut ranges: Vec<SinkRange> = Vec::new();
+        let mut ranges: Vec<(u64, SinkRange)> = Vec::new();
         loop {
             let Some(record) = log.next_record()? else { break };
             let offset = record.offset;
@@ -75,7 +75,7 @@ impl Core {
             ranges.clear();
             let read = read_record::<Malformed>(record.payload, |change| {
                 match change {
-                    Change::Sink(range) => ranges.push(range),
+                    Change::Sink(sink, range) => ranges.push((sink, range)),
                     change => changes.push(change),
                 }
                 Ok(())
@@ -118,11 +118,7 @@ impl Core {
                 self.frontier.acknowledge(ticket)?;
                 self.forget(ticket);
             }
-            Change::Doubt(number, candidate) => {
-                let mut payload = Vec::new();
-                encode_candidate(&candidate, None, &mut payload);
-                self.visited.replay_doubt(number, candidate.key, &payload)?;
-            }
+            Change::Doubt(number, candidate) => self.visited.replay_doubt(number, &candidate)?,
             Change::Retire(below) => self.visited.replay_retire(below)?,
             Change::Retry(attempt) => {
                 self.tickets_in_flight.remove(&attempt.ticket);
@@ -145,7 +141,7 @@ impl Core {
             Change::Open(queue, origin) => {
                 replayed.opened.insert(queue, origin);
             }
-            Change::Sink(_) => {}
+            Change::Sink(..) => {}
         }
         Ok(())
     }

@@ -3,11 +3,13 @@
 //! Knows records and bytes, nothing of how they came about.
 
 mod directory;
+mod files;
 mod lines;
 
 use std::io;
 
-pub use directory::{CrawlDirectory, DirectoryError, DirectorySink};
+pub use directory::{CrawlDirectory, DirectoryError, is_complete};
+pub use files::{RecoveringFiles, ResultFiles};
 pub use lines::{LineFile, encode_line};
 
 use crate::model::{Record, SkipReason, Via};

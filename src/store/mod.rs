@@ -22,6 +22,6 @@ pub use garbage::remove_unnamed;
 pub use growing::{SyncHandle, Synced};
 pub use log::{LogEnd, LogReader, LogRecord, LogWriter, MAX_RECORD};
 pub use manifest::{peek_manifest, read_manifest, write_manifest};
-pub use replace::{DirectoryLock, LockError, lock_file, replace_file, sync_directory};
+pub use replace::{DirectoryLock, LockError, lock_file, lock_holder, replace_file, sync_directory};
 pub use sink_file::{RecoveringSink, SinkFile, SinkRange};
 pub use storage::{FileSystem, Storage, StorageFile};

@@ -73,6 +73,23 @@ pub fn lock_file(path: &Path) -> Result<DirectoryLock, LockError> {
     Ok(DirectoryLock { _file: file })
 }
 
+/// Who holds a lock file; nobody where it is free or missing. The lock is looked at, not kept.
+pub fn lock_holder(path: &Path) -> std::io::Result<Option<String>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = file.take(64).read_to_string(&mut holder);
+            Ok(Some(holder.trim().to_owned()))
+        }
+        Err(std::fs::TryLockError::Error(source)) => Err(source),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,7 +115,9 @@ mod tests {
             }
             other => panic!("expected a refusal, got {other:?}"),
         }
+        assert_eq!(lock_holder(&path).expect("readable"), Some(format!("process {}", std::process::id())));
         drop(held);
+        assert_eq!(lock_holder(&path).expect("readable"), None);
         lock_file(&path).expect("free again");
     }
 }

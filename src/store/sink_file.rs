@@ -133,6 +133,13 @@ impl RecoveringSink {
     /// file as it was written; nothing is taken then. Whether that is damage or the torn tail is
     /// known to the log: see [`LogReader::is_synced`](super::LogReader::is_synced).
     pub fn accept(&mut self, range: SinkRange) -> Result<(), StateError> {
+        self.verify(range)?;
+        self.take(range);
+        Ok(())
+    }
+
+    /// The first half of [`accept`](Self::accept): reads the range back and takes nothing.
+    pub fn verify(&self, range: SinkRange) -> Result<(), StateError> {
         let damaged = |offset, problem| Err(StateError::damaged(&self.path, offset, problem));
         if range.offset != self.length {
             return damaged(self.length, "the log goes on with another place of it");
@@ -144,8 +151,12 @@ impl RecoveringSink {
         if self.checksum(range)? != range.crc32 {
             return damaged(range.offset, "what the log says was written here does not match its checksum");
         }
-        self.length = range.end();
         Ok(())
+    }
+
+    /// The second half of [`accept`](Self::accept): takes a range that has been verified.
+    pub fn take(&mut self, range: SinkRange) {
+        self.length = range.end();
     }
 
     fn checksum(&self, range: SinkRange) -> Result<u32, StateError> {
