@@ -11,13 +11,14 @@
 //! | 3 | [`visited`], [`robots`], [`scope`], [`extract`] |
 //! | 2 | [`store`] |
 //! | 1 | [`url`], [`model`], [`config`] |
-//! | 0 | [`budget`] |
+//! | 0 | [`budget`], [`human`] |
 pub mod budget;
 pub mod config;
 pub mod engine;
 pub mod extract;
 pub mod fetch;
 pub mod frontier;
+pub mod human;
 pub mod model;
 pub mod report;
 pub mod robots;

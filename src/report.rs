@@ -3,11 +3,10 @@
 //! Owns wording and layout of tables and lines; takes the figures from `stats`
 //! as they are, and prints nothing itself.
 
-pub mod human;
-
 use std::fmt::Write;
 
 use crate::config::Dedup;
+use crate::human;
 use crate::stats::{FilterState, Snapshot, Summary};
 
 /// How fast a crawl went between two snapshots.
@@ -43,15 +42,15 @@ impl Rates {
 pub fn progress_line(snapshot: &Snapshot, rates: &Rates) -> String {
     let Snapshot { pages, urls, .. } = snapshot;
     let mut line = format!(
-        "{} | {} pages ({}), {} failed | {} in flight, {} queued | {} unique, {} repeats | {}/s",
+        "{} | {} ({}), {} failed | {} in flight, {} queued | {} unique, {} | {}/s",
         human::span(snapshot.elapsed),
-        human::grouped(pages.fetched),
+        human::of(pages.fetched, "page"),
         human::rate(rates.pages),
         human::grouped(pages.failed),
         urls.in_flight,
         human::grouped(urls.queued),
         human::grouped(urls.unique),
-        human::grouped(urls.repeats),
+        human::of(urls.repeats, "repeat"),
         human::bytes(rates.wire_bytes.max(0.0) as u64),
     );
     if let Some(filter) = &snapshot.filter {
@@ -88,16 +87,17 @@ pub fn filter_verdict(filter: &FilterState) -> String {
 /// What happened, where it did.
 fn note_rows(table: &mut Table, totals: &Snapshot) {
     let notes = &totals.notes;
-    for (count, what) in [
-        (notes.truncated, "bodies not read to their end"),
-        (notes.mislabelled_encodings, "bodies not coded as their header said"),
-        (notes.depth_shadowed, "pages met nearer to a seed after they were fetched at the depth limit"),
-        (notes.scope_moves, "seeds that redirected out of the scope, which moved along"),
-        (notes.crawl_delays_clamped, "Crawl-delays longer than --max-crawl-delay"),
-        (notes.cookies_dropped, "cookies not kept"),
+    for (count, one, many, what) in [
+        (notes.truncated, "body", "bodies", "not read to the end"),
+        (notes.mislabelled_encodings, "body", "bodies", "not coded as the header said"),
+        (notes.depth_shadowed, "page", "pages", "met nearer to a seed once fetched at the depth limit"),
+        (notes.scope_moves, "seed", "seeds", "redirected out of the scope, which moved along"),
+        (notes.crawl_delays_clamped, "Crawl-delay", "Crawl-delays", "longer than --max-crawl-delay"),
+        (notes.cookies_dropped, "cookie", "cookies", "not kept"),
     ] {
         if count > 0 {
-            table.row("note", format!("{} {what}", human::grouped(count)));
+            let thing = if count == 1 { one } else { many };
+            table.row("note", format!("{} {thing} {what}", human::grouped(count)));
         }
     }
 }
@@ -148,8 +148,9 @@ fn page_rows(table: &mut Table, totals: &Snapshot) {
 
 fn url_rows(table: &mut Table, totals: &Snapshot) {
     let urls = &totals.urls;
-    let [discovered, unique, repeats] = [urls.discovered, urls.unique, urls.repeats].map(human::grouped);
-    table.row("URLs", format!("{discovered} discovered: {unique} unique, {repeats} repeats"));
+    let [discovered, unique] = [urls.discovered, urls.unique].map(human::grouped);
+    let repeats = human::of(urls.repeats, "repeat");
+    table.row("URLs", format!("{discovered} discovered: {unique} unique, {repeats}"));
     if urls.doubts_settled + urls.doubts_pending > 0 {
         let [settled, rescued, pending] =
             [urls.doubts_settled, urls.rescued, urls.doubts_pending].map(human::grouped);
@@ -172,11 +173,18 @@ fn filter_rows(table: &mut Table, totals: &Snapshot) {
         return;
     };
     let size = human::bytes(filter.bits.div_ceil(8));
-    let shape = format!("{:.1} bits for each of its URLs, {} hashes", filter.bits_per_url, filter.hashes);
-    table.row("filter", format!("{size}, {shape}, {} URLs in it", human::grouped(filter.items)));
+    let made_for = human::of((filter.bits as f64 / filter.bits_per_url.max(1.0)).round() as u64, "URL");
+    let shape = format!("{:.1} bits each, {}", filter.bits_per_url, hashes(filter.hashes));
+    table.row("filter", format!("holds {} of {made_for} it is made for", human::grouped(filter.items)));
+    table.row("  size", format!("{size}: {shape}"));
     let (fill, fpr) = (human::percent(filter.fill_ratio), human::percent(filter.estimated_fpr));
     table.row("  health", format!("{fill} of its bits set, false positives {fpr}"));
     table.row("", filter_verdict(filter));
+}
+
+fn hashes(number: u32) -> String {
+    let plural = if number == 1 { "" } else { "es" };
+    format!("{number} hash{plural}")
 }
 
 /// Rows of a name and a text, the texts aligned.
@@ -268,6 +276,8 @@ mod tests {
             "timeout 1",
             "50 settled, 2 of them new after all; 0 pending",
             "out_of_scope 800",
+            "holds 1,200 of 838,861 URLs it is made for",
+            "1.0 MiB: 10.0 bits each, 6 hashes",
             "good: no page is missed",
             "peak 40.0 MiB of 64.0 MiB",
             "3m 20s (6.0 pages a second)",

@@ -39,10 +39,7 @@ pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
     seeds::check(options)?;
     let path = options.output.as_deref().unwrap_or(Path::new(defaults::OUTPUT));
     let directory = CrawlDirectory::claim(path, options.fresh.unwrap_or(false))?;
-    if let Err(failure) = take_seeds(options, &config, &directory) {
-        directory.withdraw();
-        return Err(failure);
-    }
+    take_seeds(options, &config, &directory)?;
     let crawl = build(options, directory)?;
     let mut display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
     for note in crawl.notes() {

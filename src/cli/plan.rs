@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use dragline::budget::Plan;
 use dragline::config::{Config, Dedup, FilterKind, Options};
 use dragline::engine::{self, FilterPlan};
-use dragline::report::human;
+use dragline::human;
 use dragline::visited::Sizing;
 
 use super::{ExitCode, Failure, layers, print};

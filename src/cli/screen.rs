@@ -2,7 +2,8 @@
 //!
 //! Nothing from the network is among them, so they are as wide as they are long.
 
-use dragline::report::{self, Rates, human};
+use dragline::human;
+use dragline::report::{self, Rates};
 use dragline::stats::Snapshot;
 use dragline::visited::Verdict;
 
@@ -16,15 +17,12 @@ const BAR_CELLS: usize = 24;
 pub(super) fn lines(snapshot: &Snapshot, rates: &Rates, colored: bool) -> [String; LINES] {
     let Snapshot { pages, urls, .. } = snapshot;
     let [fetched, failed, queued] = [pages.fetched, pages.failed, urls.queued].map(human::grouped);
-    let [unique, repeats] = [urls.unique, urls.repeats].map(human::grouped);
+    let (unique, repeats) = (human::grouped(urls.unique), human::of(urls.repeats, "repeat"));
     let skipped = human::grouped(urls.skipped_before() + urls.skipped_after());
     [
         format!("pages    {fetched} fetched ({}), {failed} failed", human::rate(rates.pages)),
         format!("queue    {} in flight, {queued} queued", urls.in_flight),
-        format!(
-            "URLs     {unique} unique, {repeats} repeats, {} in doubt, {skipped} skipped",
-            urls.doubts_pending
-        ),
+        format!("URLs     {unique} unique, {repeats}, {} in doubt, {skipped} skipped", urls.doubts_pending),
         format!(
             "wire     {} ({}/s)",
             human::bytes(snapshot.bytes.wire),

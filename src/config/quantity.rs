@@ -2,7 +2,7 @@
 //!
 //! Owns their grammar and their exact spelling (what is printed parses back to
 //! the same value). Knows nothing of any option; the rounded forms for reading
-//! are `report::human`'s.
+//! are `human`'s.
 
 use std::fmt;
 use std::str::FromStr;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::frontier::DrainReason;
+use crate::human;
 use crate::model::PageError;
 use crate::stats::Snapshot;
 use crate::visited::Verdict;
@@ -94,12 +95,14 @@ impl fmt::Display for Event {
             Event::ScopeMoved { from, to } => {
                 write!(out, "the seed {from} redirects to {to}, and the scope moves along")
             }
-            Event::FilterGrew { urls } => write!(out, "the filter has grown: it is made for {urls} URLs now"),
+            Event::FilterGrew { urls } => {
+                write!(out, "the filter has grown: it is made for {} now", human::of(*urls, "URL"))
+            }
             Event::FilterHealth { sentence, .. } => write!(out, "the filter is {sentence}"),
-            Event::Stopping { in_flight } => write!(
-                out,
-                "stopping: {in_flight} requests in flight are waited for; interrupt again to save at once"
-            ),
+            Event::Stopping { in_flight } => {
+                let requests = human::of(*in_flight as u64, "request");
+                write!(out, "stopping: waiting for {requests} in flight; interrupt again to save at once")
+            }
         }
     }
 }

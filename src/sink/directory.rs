@@ -61,11 +61,14 @@ pub enum DirectoryError {
 }
 
 /// A crawl directory that no other process can claim as long as this lives.
+///
+/// Where it goes before the crawl has begun, everything is left as it was found.
 #[derive(Debug)]
 pub struct CrawlDirectory {
     path: PathBuf,
-    /// Whether the directory was made here, and so may be unmade.
-    created: bool,
+    /// Directories that were made here, and so may be unmade, the deepest first.
+    made: Vec<PathBuf>,
+    begun: bool,
     statistics: Option<LineFile>,
     _lock: DirectoryLock,
 }
@@ -86,20 +89,23 @@ impl CrawlDirectory {
     /// what is no crawl.
     pub fn claim(path: &Path, fresh: bool) -> Result<Self, DirectoryError> {
         let unusable = |source| DirectoryError::Io { path: path.into(), source };
-        let created = !path.exists();
-        if !created {
+        if path.exists() {
             refuse_strangers(path)?;
         }
         let state = path.join("state");
-        fs::create_dir_all(&state).map_err(unusable)?;
-        let lock = lock_file(&state.join("lock")).map_err(|error| match error {
-            LockError::Held { holder } => DirectoryError::InUse { path: path.into(), holder },
-            LockError::Io(source) => unusable(source),
-        })?;
+        let made = missing(&state);
+        let lock = fs::create_dir_all(&state).map_err(unusable).and_then(|()| {
+            lock_file(&state.join("lock")).map_err(|error| match error {
+                LockError::Held { holder } => DirectoryError::InUse { path: path.into(), holder },
+                LockError::Io(source) => unusable(source),
+            })
+        });
+        let lock = lock.inspect_err(|_| unmake(&made))?;
+        let directory = Self { path: path.into(), made, begun: false, statistics: None, _lock: lock };
         if !fresh {
             refuse_crawls(path)?;
         }
-        Ok(Self { path: path.into(), created, statistics: None, _lock: lock })
+        Ok(directory)
     }
 
     /// Where it is.
@@ -123,6 +129,8 @@ impl CrawlDirectory {
     }
 
     fn begin_files(&mut self, configuration: &str, log_skipped: bool) -> io::Result<DirectorySink> {
+        // From here on what is here is a crawl's, however far it gets.
+        self.begun = true;
         self.clear()?;
         let seeds = self.incoming_seeds();
         if seeds.exists() {
@@ -137,17 +145,6 @@ impl CrawlDirectory {
         self.statistics = Some(lines("stats.jsonl")?);
         sync_directory(&self.path)?;
         Ok(sink)
-    }
-
-    /// Leaves the directory as it was found.
-    pub fn withdraw(self) {
-        // Whatever cannot be deleted is empty and harms nobody.
-        let _ = fs::remove_file(self.incoming_seeds());
-        if self.created {
-            let _ = fs::remove_file(self.path.join("state/lock"));
-            let _ = fs::remove_dir(self.path.join("state"));
-            let _ = fs::remove_dir(&self.path);
-        }
     }
 
     fn clear(&self) -> io::Result<()> {
@@ -184,6 +181,35 @@ impl CrawlDirectory {
         let mut bytes = serde_json::to_vec_pretty(summary)?;
         bytes.push(b'\n');
         replace_file(&self.path.join("summary.json"), &bytes)
+    }
+}
+
+impl Drop for CrawlDirectory {
+    fn drop(&mut self) {
+        if self.begun {
+            return;
+        }
+        // Whatever cannot be deleted is empty and harms nobody.
+        let _ = fs::remove_file(self.incoming_seeds());
+        if !self.made.is_empty() {
+            let _ = fs::remove_file(self.path.join("state/lock"));
+        }
+        unmake(&self.made);
+    }
+}
+
+/// A directory and those above it, as far as they do not exist, the deepest first.
+fn missing(folder: &Path) -> Vec<PathBuf> {
+    // What a relative path begins with is the empty one, which stands for a directory that exists.
+    let above = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    above.map(Path::to_path_buf).collect()
+}
+
+/// Deletes empty directories, the deepest first.
+fn unmake(made: &[PathBuf]) {
+    for folder in made {
+        // As in `drop`; what somebody has put in meanwhile is theirs.
+        let _ = fs::remove_dir(folder);
     }
 }
 
@@ -268,8 +294,21 @@ mod tests {
         let directory = CrawlDirectory::claim(&path, false).expect("claimed");
         let refused = CrawlDirectory::claim(&path, true).expect_err("in use");
         assert!(matches!(refused, DirectoryError::InUse { .. }));
-        directory.withdraw();
-        assert!(!path.exists());
+        drop(directory);
+        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
+    }
+
+    #[test]
+    fn a_crawl_that_does_not_begin_leaves_all_as_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let there = folder.path().join("there");
+        fs::create_dir(&there).expect("made");
+        for path in ["there", "there/new/deep/crawl"] {
+            let directory = CrawlDirectory::claim(&folder.path().join(path), false).expect("claimed");
+            fs::write(directory.incoming_seeds(), "http://a.test/\n").expect("written");
+            drop(directory);
+            assert_eq!(fs::read_dir(&there).expect("readable").count(), 0, "{path}");
+        }
     }
 
     #[test]

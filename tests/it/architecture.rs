@@ -20,7 +20,7 @@ const ROWS: &[(u8, &[&str])] = &[
     (3, &["visited", "robots", "scope", "extract"]),
     (2, &["store"]),
     (1, &["url", "model", "config"]),
-    (0, &["budget"]),
+    (0, &["budget", "human"]),
 ];
 
 /// The roots of library and binary, which see everything.

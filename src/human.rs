@@ -48,6 +48,12 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// So many of a thing that is counted, in full: `1 page`, `1,234 pages`.
+pub fn of(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", grouped(number))
+}
+
 /// A span of time in its two largest units: `850ms`, `12.3s`, `3m 20s`, `2h 05m`, `3d 04h`.
 pub fn span(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -112,6 +118,10 @@ mod tests {
         let rows = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
         for (number, text) in rows {
             assert_eq!(grouped(number), text);
+        }
+        let rows = [(0, "0 pages"), (1, "1 page"), (2, "2 pages"), (1000, "1,000 pages")];
+        for (number, text) in rows {
+            assert_eq!(of(number, "page"), text);
         }
     }
 
