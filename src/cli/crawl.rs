@@ -1,7 +1,5 @@
 //! `dragline crawl [URL…]`
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
@@ -40,8 +38,13 @@ pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
     let path = options.output.as_deref().unwrap_or(Path::new(defaults::OUTPUT));
     let directory = CrawlDirectory::claim(path, options.fresh.unwrap_or(false))?;
     take_seeds(options, &config, &directory)?;
-    let crawl = build(options, directory)?;
-    let mut display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
+    let crawl = Crawl::builder().options(options.clone()).directory(directory).signals(true).build()?;
+    let display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
+    run_to_the_end(crawl, display, path)
+}
+
+/// Runs a crawl and shows how it goes and how it ended.
+pub(super) fn run_to_the_end(crawl: Crawl, mut display: Display, path: &Path) -> Result<ExitCode, Failure> {
     for note in crawl.notes() {
         display.notice(note);
     }
@@ -55,14 +58,6 @@ pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
     display.finish(&summary);
     say::text(&format!("{:<15} {}\n", "written to", path.display()));
     Ok(summary.end_reason.into())
-}
-
-fn build(options: &Options, directory: CrawlDirectory) -> Result<Crawl, Failure> {
-    let spool = directory.incoming_seeds();
-    let lines = File::open(&spool).map_err(|error| Failure::writing(&spool.display().to_string(), &error))?;
-    let lines = BufReader::new(lines).lines().map_while(Result::ok);
-    let builder = Crawl::builder().options(options.clone()).seeds(lines).directory(directory).signals(true);
-    Ok(builder.build()?)
 }
 
 /// Collects the seeds; fails where none is left.

@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::io;
 
 use dragline::config::ConfigError;
-use dragline::engine::{CoreError, CrawlError, SetupError};
+use dragline::engine::{CoreError, CrawlError, SetupError, StatusError};
 use dragline::sink::DirectoryError;
 use dragline::stats::EndReason;
+use dragline::store::StateError;
 
 /// How the process ends. The numbers are promised to scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,18 +145,54 @@ impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Failure {
         match error {
             SetupError::Directory(error) => error.into(),
+            SetupError::State(error) => error.into(),
+            SetupError::Core(error) => core(&error),
             SetupError::NoSeeds => Failure::new(ExitCode::Usage, error.to_string()),
             error => Failure::new(ExitCode::Configuration, error.to_string()),
         }
     }
 }
 
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Failure {
+        let code = match &error {
+            StateError::Io { .. } if error.is_disk_full() => ExitCode::DiskFull,
+            StateError::Io { .. } => ExitCode::Failed,
+            StateError::Damaged { .. } | StateError::Newer { .. } => ExitCode::StateDamaged,
+        };
+        let remedy = match code {
+            ExitCode::DiskFull => "; make room, then 'dragline resume' goes on",
+            _ => "",
+        };
+        Failure::new(code, format!("{error}{remedy}"))
+    }
+}
+
+impl From<StatusError> for Failure {
+    fn from(error: StatusError) -> Failure {
+        match error {
+            StatusError::State(error) => error.into(),
+            error => Failure::new(ExitCode::Configuration, error.to_string()),
+        }
+    }
+}
+
+/// What ends a crawl before its time.
+fn core(error: &CoreError) -> Failure {
+    if error.is_disk_full() {
+        let message = format!("{error}; make room, then 'dragline resume' goes on");
+        return Failure::new(ExitCode::DiskFull, message);
+    }
+    match error {
+        CoreError::Sink(source) => Failure::writing("results", source),
+        _ if error.is_damage() => Failure::new(ExitCode::StateDamaged, error.to_string()),
+        _ => Failure::new(ExitCode::Failed, error.to_string()),
+    }
+}
+
 impl From<CrawlError> for Failure {
     fn from(error: CrawlError) -> Failure {
-        match &error.source {
-            CoreError::Sink(source) => Failure::writing("results", source),
-            _ => Failure::new(ExitCode::Failed, error.to_string()),
-        }
+        core(&error.source)
     }
 }
 

@@ -14,10 +14,12 @@ mod layers;
 mod normalize;
 mod plan;
 mod progress;
+mod resume;
 mod robots;
 mod say;
 mod screen;
 mod seeds;
+mod status;
 mod usage;
 
 use std::ffi::OsString;
@@ -41,6 +43,10 @@ struct Cli {
 enum Command {
     /// Crawl the web from seed URLs into a crawl directory
     Crawl(crawl::Arguments),
+    /// Go on with a crawl that was stopped, killed or cut off
+    Resume(resume::Arguments),
+    /// Tell how a crawl stands, beside it or after it
+    Status(status::Arguments),
     /// Show how a memory budget is split, and what filter it affords
     Plan(plan::Arguments),
     /// Print the canonical form of a URL
@@ -75,6 +81,8 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let typed = matches.subcommand().map_or(matches, |(_, typed)| typed);
     match cli.command {
         Command::Crawl(arguments) => crawl::run(arguments, typed),
+        Command::Resume(arguments) => resume::run(arguments),
+        Command::Status(arguments) => status::run(&arguments),
         Command::Plan(arguments) => plan::run(arguments, typed),
         Command::Normalize(arguments) => normalize::run(&arguments),
         Command::Robots(arguments) => robots::run(&arguments),

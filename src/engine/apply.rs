@@ -202,8 +202,8 @@ impl Core {
         Ok(())
     }
 
-    /// Takes in a batch of seeds.
-    pub(crate) fn add_seeds(&mut self, seeds: &LinkBatch) -> Result<(), CoreError> {
+    /// Takes in a batch of seeds, with which `taken` are taken in.
+    pub(crate) fn add_seeds(&mut self, seeds: &LinkBatch, taken: u64) -> Result<(), CoreError> {
         let found = Found {
             url: None,
             depth: 0,
@@ -217,7 +217,17 @@ impl Core {
         if self.doubts.len() >= self.settings.doubts {
             self.settle()?;
         }
-        Ok(())
+        self.seeds_taken = taken;
+        self.journal.seeds(taken);
+        self.commit()
+    }
+
+    /// All seeds are taken in.
+    pub(crate) fn finish_seeds(&mut self) -> Result<(), CoreError> {
+        self.settle()?;
+        self.seeds_complete = true;
+        self.journal.seeds_complete();
+        self.commit()
     }
 
     /// Asks the visited set about the links of a page; returns those that are new.

@@ -13,6 +13,7 @@ use super::journal::{Journal, KeptAttempt};
 use super::keeper::Keeper;
 use super::observer::Event;
 use super::shadow::DepthShadow;
+use super::state::CrawlState;
 use super::worker::new_outcome;
 use crate::frontier::{
     Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule, Ticket,
@@ -43,6 +44,16 @@ pub enum CoreError {
 }
 
 impl CoreError {
+    /// Whether what is on disk is not what was written.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            CoreError::State(error)
+            | CoreError::Frontier(FrontierError::State(error))
+            | CoreError::Exact(ExactError(error)) => !matches!(error, StateError::Io { .. }),
+            CoreError::Sink(_) => false,
+        }
+    }
+
     /// Whether there is no room left on the disk.
     pub fn is_disk_full(&self) -> bool {
         match self {
@@ -237,6 +248,16 @@ impl Core {
     /// Candidates that wait to be fetched.
     pub(crate) fn queued(&self) -> u64 {
         self.frontier.len() + self.held
+    }
+
+    /// Goes on with what another process left.
+    pub(super) fn restore(&mut self, state: CrawlState) {
+        self.counters = state.counters;
+        self.kept_attempts = state.attempts;
+        self.tickets_in_flight = state.in_flight.into_iter().collect();
+        self.suspects = state.suspects;
+        self.seeds_taken = state.seeds_taken;
+        self.seeds_complete = state.seeds_complete;
     }
 
     /// Page jobs in flight.

@@ -1,7 +1,7 @@
 //! The public face: build a crawl, run it, read its summary.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
 use super::core::{Caps, Core, CoreError, CoreSettings};
@@ -9,17 +9,18 @@ use super::drive::Drive;
 use super::observer::Observer;
 use super::plan::{FilterPlan, PlanError, plan};
 use super::reporter::Reporter;
+use super::setup::{self, Parts};
 use super::shutdown::{StopHandle, listen};
 use super::worker::Shared;
 use crate::budget::Plan;
 use crate::config::{Config, ConfigError, Options, RobotsPolicy};
 use crate::extract::ExtractLimits;
-use crate::fetch::{FetchSetupError, Fetcher, SeedHost};
-use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
-use crate::model::{LinkBatch, Via};
+use crate::fetch::{FetchSetupError, Fetcher};
+use crate::frontier::{Moment, Politeness, Schedule};
 use crate::scope::{Scope, ScopeError, canonical_rules};
 use crate::sink::{CrawlDirectory, DirectoryError, Sink};
 use crate::stats::{EndReason, Summary};
+use crate::store::{FileSystem, StateError};
 use crate::url::{Canonicalizer, KeySecret, SecretError};
 
 /// Why a crawl could not begin. Nothing was fetched.
@@ -60,6 +61,9 @@ pub enum SetupError {
     /// The system gives no random numbers.
     #[error(transparent)]
     Secret(#[from] SecretError),
+    /// The state of a crawl cannot be kept, or what was kept cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// Seeds could not be queued.
     #[error(transparent)]
     Core(#[from] CoreError),
@@ -86,6 +90,7 @@ enum Output {
     Nowhere,
     Path(PathBuf),
     Claimed(CrawlDirectory),
+    Resumed(CrawlDirectory),
 }
 
 /// Gathers what a crawl needs. See [`Crawl::builder`].
@@ -128,10 +133,19 @@ impl CrawlBuilder {
         self
     }
 
-    /// Writes into a crawl directory that is claimed already.
+    /// Writes into a crawl directory that is claimed already. Seeds that were gathered in
+    /// [`CrawlDirectory::incoming_seeds`] are its seeds, and then those given here are not looked at.
     #[must_use]
     pub fn directory(mut self, directory: CrawlDirectory) -> Self {
         self.output = Output::Claimed(directory);
+        self
+    }
+
+    /// Goes on with the crawl in a directory that was [reopened](CrawlDirectory::reopen); its seeds
+    /// are those it began with.
+    #[must_use]
+    pub fn resume(mut self, directory: CrawlDirectory) -> Self {
+        self.output = Output::Resumed(directory);
         self
     }
 
@@ -172,37 +186,67 @@ impl CrawlBuilder {
         let config = Arc::new(self.options.resolve()?);
         check_open_files(config.concurrency)?;
         let (plan, filter) = plan(&config)?;
-        let secret = match self.seed {
-            Some(seed) => KeySecret::from_seed(seed),
-            None => KeySecret::random()?,
-        };
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
-        let visited = super::plan::visited(&config, &plan, &filter)?;
-        let schedule = schedule(&config, self.seed.unwrap_or(1));
-        let frontier = Box::new(MemoryFrontier::new());
-        let mut core = Core::new(
-            core_settings(&config, &plan, &filter),
-            frontier,
-            visited,
-            schedule,
-            scope.clone(),
-            self.sinks,
-        );
-        let hosts = queue_seeds(&mut core, self.seeds, &canonicalizer, &secret, &scope)?;
-        let fetcher = Fetcher::new(&config, hosts)?;
-        let directory = match self.output {
-            Output::Nowhere => None,
-            Output::Path(path) => Some(CrawlDirectory::claim(&path, self.fresh)?),
-            Output::Claimed(directory) => Some(directory),
+        let parts = Parts {
+            settings: core_settings(&config, &plan, &filter),
+            plan,
+            filter,
+            schedule: schedule(&config, self.seed.unwrap_or(1)),
+            scope: scope.clone(),
+            sinks: self.sinks,
+            storage: Arc::new(FileSystem),
+            canonicalizer: canonicalizer.clone(),
+            config: config.clone(),
         };
-        let directory = match directory {
-            Some(mut directory) => {
-                let frozen = Options::from(&*config).to_toml()?;
-                core.add_sink(Box::new(directory.begin(&frozen, config.log_skipped)?));
-                Some(directory)
+        let new_secret = || match self.seed {
+            Some(seed) => Ok(KeySecret::from_seed(seed)),
+            None => KeySecret::random(),
+        };
+        let (core, secret, fetcher, directory) = match self.output {
+            Output::Nowhere => {
+                let seeds: Vec<String> = self.seeds.into_iter().flatten().collect();
+                let hosts = setup::hosts(seeds.iter().cloned(), &canonicalizer);
+                if hosts.is_empty() {
+                    return Err(SetupError::NoSeeds);
+                }
+                let secret = new_secret()?;
+                let mut core = parts.in_memory()?;
+                setup::take_seeds(&mut core, seeds.into_iter(), &canonicalizer, &secret)?;
+                (core, secret, Fetcher::new(&config, hosts)?, None)
             }
-            None => None,
+            Output::Path(_) | Output::Claimed(_) => {
+                let mut directory = match self.output {
+                    Output::Path(path) => CrawlDirectory::claim(&path, self.fresh)?,
+                    Output::Claimed(directory) => directory,
+                    _ => return Err(SetupError::NoSeeds),
+                };
+                let incoming = directory.incoming_seeds();
+                if !incoming.exists() {
+                    setup::spool(self.seeds.into_iter().flatten(), &canonicalizer, &incoming)?;
+                }
+                let hosts = setup::hosts(setup::lines(&incoming)?, &canonicalizer);
+                if hosts.is_empty() {
+                    return Err(SetupError::NoSeeds);
+                }
+                let fetcher = Fetcher::new(&config, hosts)?;
+                let frozen = Options::from(&*config).to_toml()?;
+                let secret = new_secret()?;
+                directory.begin()?;
+                let mut core = parts.begun(directory.path(), &secret)?;
+                directory.seal(&frozen)?;
+                setup::take_seeds(&mut core, setup::lines(&directory.seeds())?, &canonicalizer, &secret)?;
+                (core, secret, fetcher, Some(directory))
+            }
+            Output::Resumed(directory) => {
+                let hosts = setup::hosts(setup::lines(&directory.seeds())?, &canonicalizer);
+                let fetcher = Fetcher::new(&config, hosts)?;
+                let frozen = Options::from(&*config).to_toml()?;
+                let (mut core, secret) = parts.resumed(directory.path())?;
+                directory.go_on(&frozen)?;
+                setup::take_seeds(&mut core, setup::lines(&directory.seeds())?, &canonicalizer, &secret)?;
+                (core, secret, fetcher, Some(directory))
+            }
         };
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
         let limits = ExtractLimits::default();
@@ -265,41 +309,6 @@ fn core_settings(config: &Config, plan: &Plan, filter: &FilterPlan) -> CoreSetti
             max_pages_per_host: config.max_pages_per_host,
         },
     }
-}
-
-/// Seeds taken in at a time.
-const SEEDS_AT_A_TIME: usize = 128;
-
-/// Queues all seeds and settles their doubts; returns their hosts.
-fn queue_seeds(
-    core: &mut Core,
-    seeds: Vec<Box<dyn Iterator<Item = String>>>,
-    canonicalizer: &Canonicalizer,
-    secret: &KeySecret,
-    scope: &Arc<RwLock<Scope>>,
-) -> Result<Vec<SeedHost>, SetupError> {
-    let mut hosts = std::collections::HashSet::new();
-    let mut batch = LinkBatch::default();
-    let mut any = false;
-    for text in seeds.into_iter().flatten() {
-        let Ok(target) = canonicalizer.parse(&text) else {
-            continue;
-        };
-        any = true;
-        scope.write().unwrap_or_else(PoisonError::into_inner).add_seed(&target.requested);
-        hosts.extend(SeedHost::of(&target.requested));
-        let key = secret.key(&target.canonical);
-        batch.push(&target.requested, target.parts.origin_length, key, Via::Seed, None);
-        if batch.links.len() >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
-            core.add_seeds(&std::mem::take(&mut batch))?;
-        }
-    }
-    if !any {
-        return Err(SetupError::NoSeeds);
-    }
-    core.add_seeds(&batch)?;
-    core.settle()?;
-    Ok(hosts.into_iter().collect())
 }
 
 /// A crawl, ready to run.
@@ -427,6 +436,7 @@ impl Crawl {
         for sink in self.core.sinks() {
             sink.flush()?;
         }
+        self.core.finish(Moment::START.after(started.elapsed()))?;
         for event in self.core.take_events() {
             observer.event(&event);
         }

@@ -50,12 +50,18 @@ impl Drive<'_> {
     pub(crate) async fn run(mut self) -> Result<EndReason, CoreError> {
         let concurrency = self.shared.config.concurrency.max(1);
         let (sender, mut outcomes) = mpsc::channel(concurrency);
-        let end = self.shared.config.max_time.map(|time| Moment::START.after(time));
+        let before = self.core.elapsed_before();
+        let end = self.shared.config.max_time.map(|time| Moment::START.after(time.saturating_sub(before)));
         let mut tick = self.now().after(TICK);
         loop {
             while let Ok(outcome) = outcomes.try_recv() {
                 self.core.apply(outcome, self.now())?;
+                if self.core.has_much_to_write() {
+                    break;
+                }
             }
+            // Nothing is asked for on the strength of what is not written down.
+            self.core.commit()?;
             let now = self.now();
             if end.is_some_and(|end| now >= end) {
                 self.core.stop(EndReason::TimeLimit);
@@ -67,6 +73,7 @@ impl Drive<'_> {
                 Dispatched::Done(reason) => return Ok(reason),
                 Dispatched::Until(at) => at.unwrap_or(tick).min(tick),
             };
+            self.core.commit()?;
             if now >= tick {
                 self.tell(now)?;
                 tick = now.after(TICK);
@@ -132,6 +139,10 @@ impl Drive<'_> {
         }
         for sink in self.core.sinks() {
             sink.flush()?;
+        }
+        self.core.keep(now)?;
+        if self.shared.config.max_disk.is_some_and(|most| self.core.disk_bytes() >= most) {
+            self.core.stop(EndReason::SizeLimit);
         }
         (self.tick)(self.core, now, self.observer)
     }

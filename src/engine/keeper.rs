@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
 use super::core::{Core, CoreError};
-use super::journal::KeptAttempt;
+use super::journal::{Journal, KeptAttempt};
 use super::state::CrawlState;
 use crate::frontier::Moment;
 use crate::sink::ResultFiles;
@@ -30,6 +30,9 @@ const SYNC_EVERY: Duration = Duration::from_millis(250);
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 /// … or bytes of log, whichever comes first.
 const CHECKPOINT_BYTES: u64 = 64 << 20;
+
+/// Bytes of changes after which they are written, whatever else has come.
+const MUCH: usize = 256 << 10;
 
 /// The name of a log.
 pub(crate) fn log_name(number: u64) -> String {
@@ -101,16 +104,6 @@ impl Keeper {
         self.settings.started_at.saturating_add(at.0 / 1000)
     }
 
-    /// Time that the crawl ran in earlier processes.
-    pub(crate) fn elapsed_before(&self) -> Duration {
-        self.settings.elapsed_before
-    }
-
-    /// Bytes of the log.
-    pub(crate) fn log_bytes(&self) -> u64 {
-        self.log.length()
-    }
-
     fn path(&self, name: &str) -> PathBuf {
         self.settings.directory.join(name)
     }
@@ -170,6 +163,36 @@ impl Core {
             keeper.log.sync()?;
         }
         Ok(())
+    }
+
+    /// From here on every change is written down. A checkpoint has to follow.
+    pub(crate) fn keep_state(&mut self, keeper: Keeper, files: ResultFiles) {
+        self.journal = Journal::kept(self.counters.clone());
+        self.keeper = Some(keeper);
+        self.files = Some(files);
+    }
+
+    /// Time that the crawl ran in earlier processes.
+    pub(crate) fn elapsed_before(&self) -> Duration {
+        self.keeper.as_ref().map_or(Duration::ZERO, |keeper| keeper.settings.elapsed_before)
+    }
+
+    /// Whether so much has gathered that it should be written before more does.
+    pub(crate) fn has_much_to_write(&self) -> bool {
+        self.journal.length() >= MUCH
+    }
+
+    /// Bytes on disk of state and results.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        let log = self.keeper.as_ref().map_or(0, |keeper| keeper.log.length());
+        let results: u64 = self.files.iter().flat_map(ResultFiles::lengths).sum();
+        log + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
+    }
+
+    /// The process is about to end in order: what is in flight is to be asked for again.
+    pub(crate) fn finish(&mut self, now: Moment) -> Result<(), CoreError> {
+        self.tickets_in_flight.clear();
+        self.checkpoint(now)
     }
 
     /// To be called several times a second: syncs what is written, and checkpoints where it is time.

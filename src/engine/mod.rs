@@ -11,15 +11,19 @@ mod drive;
 mod gather;
 mod job;
 mod journal;
+mod keeper;
 mod observer;
 mod plan;
 #[doc(hidden)]
 pub mod probe;
+mod recovery;
 mod reporter;
 mod robots;
 mod shadow;
+mod setup;
 mod shutdown;
 mod state;
+mod status;
 mod timestamp;
 mod worker;
 
@@ -29,3 +33,4 @@ pub use observer::{Event, Observer, Silent};
 pub use plan::{FilterPlan, PlanError, plan};
 pub use robots::{RobotsError, robots_verdict};
 pub use shutdown::{StopHandle, Urgency};
+pub use status::{Disk, FrontierStatus, Standing, Status, StatusError, Waiting};

@@ -101,7 +101,7 @@ impl Reporter {
                 plan: None,
             },
             bytes: Bytes { wire: counters.wire_bytes, decoded: counters.decoded_bytes },
-            elapsed: self.started.elapsed(),
+            elapsed: core.elapsed_before() + self.started.elapsed(),
         }
     }
 

@@ -9,19 +9,22 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{LineFile, Page, Sink, Skipped};
+use super::LineFile;
 use crate::store::{DirectoryLock, LockError, lock_file, replace_file, sync_directory};
 
+/// The frozen configuration, which marks a crawl that has begun.
+const CONFIGURATION: &str = "crawl.toml";
+
 /// What a crawl leaves beside `state/`; `--fresh` deletes these and nothing else. The
-/// configuration marks a crawl that has begun: it is the last to go.
+/// configuration is the first to go: without it nobody takes the rest for a crawl.
 const FILES: [&str; 7] = [
+    CONFIGURATION,
     "report.html",
     "summary.json",
     "stats.jsonl",
     "links.jsonl",
     "skipped.jsonl",
     "pages.jsonl",
-    "crawl.toml",
 ];
 
 /// Why a crawl directory cannot be used.
@@ -31,8 +34,11 @@ pub enum DirectoryError {
     /// It holds a crawl that has ended.
     #[error("{}: the crawl in it is already complete; give another --output, or --fresh to delete it and start over", .0.display())]
     Complete(PathBuf),
+    /// It holds no crawl.
+    #[error("{}: holds no crawl; begin one with 'dragline crawl --output'", .0.display())]
+    NoCrawl(PathBuf),
     /// It holds a crawl that has not.
-    #[error("{}: holds a crawl that is not complete; give another --output, or --fresh to delete it and start over", .0.display())]
+    #[error("{0}: holds a crawl that is not complete; go on with it by 'dragline resume {0}', or give another --output, or --fresh to delete it and start over", .0.display())]
     Unfinished(PathBuf),
     /// It holds something else, or is no directory.
     #[error("--output {}: {problem}; give an empty directory or a new one", path.display())]
@@ -73,13 +79,6 @@ pub struct CrawlDirectory {
     _lock: DirectoryLock,
 }
 
-/// Writes `pages.jsonl` and, where wanted, `skipped.jsonl`.
-#[derive(Debug)]
-pub struct DirectorySink {
-    pages: LineFile,
-    skipped: Option<LineFile>,
-}
-
 impl CrawlDirectory {
     /// Claims a directory, making it where it does not exist. Nothing old is deleted yet,
     /// whether or not `fresh` allows it.
@@ -94,12 +93,7 @@ impl CrawlDirectory {
         }
         let state = path.join("state");
         let made = missing(&state);
-        let lock = fs::create_dir_all(&state).map_err(unusable).and_then(|()| {
-            lock_file(&state.join("lock")).map_err(|error| match error {
-                LockError::Held { holder } => DirectoryError::InUse { path: path.into(), holder },
-                LockError::Io(source) => unusable(source),
-            })
-        });
+        let lock = fs::create_dir_all(&state).map_err(unusable).and_then(|()| claim_lock(path));
         let lock = lock.inspect_err(|_| unmake(&made))?;
         let directory = Self { path: path.into(), made, begun: false, statistics: None, _lock: lock };
         if !fresh {
@@ -118,33 +112,83 @@ impl CrawlDirectory {
         self.path.join("state/seeds.new")
     }
 
-    /// Begins the crawl: deletes what an earlier one left, puts the gathered seeds and the frozen
-    /// configuration (`crawl.toml`) in their places, and opens the line files.
+    /// Where the seeds of a crawl that has begun are.
+    pub fn seeds(&self) -> PathBuf {
+        self.path.join("state/seeds")
+    }
+
+    /// Where the state is.
+    pub fn state(&self) -> PathBuf {
+        self.path.join("state")
+    }
+
+    /// The frozen configuration.
+    pub fn configuration(&self) -> PathBuf {
+        self.path.join(CONFIGURATION)
+    }
+
+    /// Begins a crawl: deletes what an earlier one left, and puts the gathered seeds in their place.
+    /// It has not begun before [`CrawlDirectory::seal`].
     ///
     /// # Errors
     /// [`DirectoryError::Io`] where the system refuses.
-    pub fn begin(&mut self, configuration: &str, log_skipped: bool) -> Result<DirectorySink, DirectoryError> {
-        self.begin_files(configuration, log_skipped)
+    pub fn begin(&mut self) -> Result<(), DirectoryError> {
+        // From here on what is here is a crawl's, however far it gets.
+        self.begun = true;
+        self.begin_files().map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
+    }
+
+    fn begin_files(&mut self) -> io::Result<()> {
+        self.clear()?;
+        fs::rename(self.incoming_seeds(), self.seeds())?;
+        File::open(self.seeds())?.sync_all()?;
+        sync_directory(&self.state())?;
+        self.statistics = Some(LineFile::create(&self.path.join("stats.jsonl"))?);
+        Ok(())
+    }
+
+    /// Writes the frozen configuration (`crawl.toml`), which says that a crawl has begun here and
+    /// can be resumed: everything that takes must be durable before.
+    ///
+    /// # Errors
+    /// [`DirectoryError::Io`] where the system refuses.
+    pub fn seal(&self, configuration: &str) -> Result<(), DirectoryError> {
+        sync_directory(&self.path)
+            .and_then(|()| write_private(&self.configuration(), configuration))
             .map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
     }
 
-    fn begin_files(&mut self, configuration: &str, log_skipped: bool) -> io::Result<DirectorySink> {
-        // From here on what is here is a crawl's, however far it gets.
-        self.begun = true;
-        self.clear()?;
-        let seeds = self.incoming_seeds();
-        if seeds.exists() {
-            fs::rename(seeds, self.path.join("state/seeds"))?;
+    /// Claims the directory of a crawl that is to go on.
+    ///
+    /// # Errors
+    /// [`DirectoryError`] where there is no crawl in it, it is complete, or in use.
+    pub fn reopen(path: &Path) -> Result<Self, DirectoryError> {
+        let unusable = |source| DirectoryError::Io { path: path.into(), source };
+        if !path.join(CONFIGURATION).is_file() {
+            return Err(DirectoryError::NoCrawl(path.into()));
         }
-        write_private(&self.path.join("crawl.toml"), configuration)?;
-        let lines = |name: &str| LineFile::create(&self.path.join(name));
-        let sink = DirectorySink {
-            pages: lines("pages.jsonl")?,
-            skipped: if log_skipped { Some(lines("skipped.jsonl")?) } else { None },
+        let lock = claim_lock(path)?;
+        if is_complete(path) {
+            return Err(DirectoryError::Complete(path.into()));
+        }
+        let statistics = Some(LineFile::append(&path.join("stats.jsonl")).map_err(unusable)?);
+        Ok(Self { path: path.into(), made: Vec::new(), begun: true, statistics, _lock: lock })
+    }
+
+    /// Puts another configuration in the place of the frozen one, and takes the summary of an
+    /// earlier end away: the crawl goes on.
+    ///
+    /// # Errors
+    /// [`DirectoryError::Io`] where the system refuses.
+    pub fn go_on(&self, configuration: &str) -> Result<(), DirectoryError> {
+        let go_on = || {
+            write_private(&self.configuration(), configuration)?;
+            match fs::remove_file(self.path.join("summary.json")) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
         };
-        self.statistics = Some(lines("stats.jsonl")?);
-        sync_directory(&self.path)?;
-        Ok(sink)
+        go_on().map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
     }
 
     fn clear(&self) -> io::Result<()> {
@@ -213,35 +257,26 @@ fn unmake(made: &[PathBuf]) {
     }
 }
 
-impl Sink for DirectorySink {
-    fn page(&mut self, page: &Page<'_>) -> io::Result<()> {
-        self.pages.write_line(page.line)
-    }
-
-    fn skipped(&mut self, skipped: &Skipped<'_>) -> io::Result<()> {
-        match &mut self.skipped {
-            Some(file) => file.write(skipped),
-            None => Ok(()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        // Both are tried: the lines of one must not stay behind for the other's sake.
-        let pages = self.pages.flush();
-        let skipped = self.skipped.as_mut().map_or(Ok(()), LineFile::flush);
-        pages.and(skipped)
-    }
+fn claim_lock(path: &Path) -> Result<DirectoryLock, DirectoryError> {
+    lock_file(&path.join("state/lock")).map_err(|error| match error {
+        LockError::Held { holder } => DirectoryError::InUse { path: path.into(), holder },
+        LockError::Io(source) => DirectoryError::Io { path: path.into(), source },
+    })
 }
 
-/// A configuration may hold cookies and passwords: only its owner reads it.
+/// Puts a configuration in its place, whole: it may hold cookies and passwords, so only its owner
+/// may read it.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let aside = path.with_extension("toml.new");
     let mut options = File::options();
-    options.write(true).create_new(true);
+    options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = options.open(&aside)?;
     file.write_all(text.as_bytes())?;
-    file.sync_all()
+    file.sync_all()?;
+    fs::rename(&aside, path)?;
+    sync_directory(path.parent().unwrap_or(Path::new(".")))
 }
 
 /// Refuses what exists and is neither empty nor a crawl directory.
@@ -261,7 +296,9 @@ fn refuse_strangers(path: &Path) -> Result<(), DirectoryError> {
 
 /// Refuses a directory in which a crawl has begun.
 fn refuse_crawls(path: &Path) -> Result<(), DirectoryError> {
-    if !FILES.iter().any(|name| path.join(name).exists()) {
+    let holds_something = |name: &&str| fs::metadata(path.join(name)).is_ok_and(|file| file.len() > 0);
+    // Without a configuration empty files are what a crawl left that could not begin.
+    if !path.join(CONFIGURATION).is_file() && !FILES.iter().any(|name| holds_something(&name)) {
         return Ok(());
     }
     if is_complete(path) {
@@ -270,10 +307,12 @@ fn refuse_crawls(path: &Path) -> Result<(), DirectoryError> {
     Err(DirectoryError::Unfinished(path.into()))
 }
 
-fn is_complete(path: &Path) -> bool {
+/// Whether a directory holds a crawl that has nothing left to do.
+pub fn is_complete(path: &Path) -> bool {
     let summary = fs::read(path.join("summary.json")).unwrap_or_default();
     let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap_or_default();
-    summary["end_reason"] == "done"
+    path.join(CONFIGURATION).is_file()
+        && (summary["end_reason"] == "done" || summary["end_reason"] == "nothing_fetched")
 }
 
 #[cfg(test)]
@@ -283,7 +322,8 @@ mod tests {
     fn begun(path: &Path, fresh: bool) -> CrawlDirectory {
         let mut directory = CrawlDirectory::claim(path, fresh).expect("claimed");
         fs::write(directory.incoming_seeds(), "http://a.test/\n").expect("written");
-        directory.begin("depth = 1\n", false).expect("begun");
+        directory.begin().expect("begun");
+        directory.seal("depth = 1\n").expect("sealed");
         directory
     }
 
@@ -325,8 +365,7 @@ mod tests {
         let refused = CrawlDirectory::claim(&path, false).expect_err("complete");
         assert!(matches!(refused, DirectoryError::Complete(_)));
         drop(begun(&path, true));
-        assert_eq!(fs::read(path.join("pages.jsonl")).expect("made anew"), b"");
-        assert!(!path.join("summary.json").exists() && !path.join("state/runs").exists());
+        assert!(!path.join("pages.jsonl").exists() && !path.join("summary.json").exists() && !path.join("state/runs").exists());
         assert!(path.join("notes.txt").exists() && path.join("state/seeds").exists());
     }
 

@@ -1,7 +1,7 @@
 //! Files of JSON lines (one value a line, UTF-8, `\n`), appended to.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// Bytes gathered before they are given to the system.
@@ -29,13 +29,15 @@ impl LineFile {
     /// Makes a new file; one that exists is an error.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().append(true).create_new(true).open(path)?;
-        Ok(Self { file, buffer: Vec::with_capacity(BUFFER + 4096), length: 0, poisoned: false })
+        Ok(Self { file, buffer: Vec::new(), length: 0, poisoned: false })
     }
 
-    /// Appends a line that is already encoded.
-    pub fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
-        self.buffer.extend_from_slice(line);
-        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
+    /// Goes on with a file, or makes it where there is none; a torn last line is cut off.
+    pub fn append(path: &Path) -> io::Result<Self> {
+        let file = File::options().read(true).append(true).create(true).open(path)?;
+        let length = whole_lines(&file)?;
+        file.set_len(length)?;
+        Ok(Self { file, buffer: Vec::new(), length, poisoned: false })
     }
 
     /// Appends a value.
@@ -60,5 +62,41 @@ impl LineFile {
         }
         self.buffer.clear();
         written
+    }
+}
+
+/// Bytes of a file up to its last line break.
+fn whole_lines(mut file: &File) -> io::Result<u64> {
+    let mut end = file.metadata()?.len();
+    let mut piece = [0; 4096];
+    while end > 0 {
+        let size = end.min(piece.len() as u64) as usize;
+        let start = end - size as u64;
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut piece[..size])?;
+        if let Some(place) = piece[..size].iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + place as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_goes_on_after_its_last_whole_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("stats.jsonl");
+        let long = "x".repeat(9000);
+        for (before, kept) in [("", ""), ("torn", ""), ("1\n2\ntorn", "1\n2\n"), ("1\n", "1\n")] {
+            std::fs::write(&path, format!("{before}{}", if before.ends_with("torn") { &long } else { "" }))
+                .expect("written");
+            let mut file = LineFile::append(&path).expect("opened");
+            file.write(&3).and_then(|()| file.flush()).expect("written");
+            assert_eq!(std::fs::read_to_string(&path).expect("text"), format!("{kept}3\n"));
+        }
     }
 }

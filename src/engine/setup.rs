@@ -1,0 +1,219 @@
+//! Makes the core of a crawl: in memory, in a new crawl directory, or from what an earlier process left.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use super::core::{Core, CoreError, CoreSettings};
+use super::crawl::SetupError;
+use super::keeper::{Keeper, KeeperSettings, MANIFEST, log_name};
+use super::plan::{self, FilterPlan};
+use super::recovery::{read_state, remove_old_logs};
+use crate::budget::Plan;
+use crate::config::Config;
+use crate::fetch::SeedHost;
+use crate::frontier::{Frontier, MemoryFrontier, Moment, Schedule};
+use crate::model::{LinkBatch, Via};
+use crate::scope::Scope;
+use crate::sink::{CrawlDirectory, RecoveringFiles, ResultFiles, Sink};
+use crate::store::{Decoder, StateError, Storage, remove_unnamed};
+use crate::url::{Canonicalizer, KeySecret};
+
+/// What every core is made of.
+pub(super) struct Parts {
+    pub(super) config: Arc<Config>,
+    pub(super) settings: CoreSettings,
+    pub(super) plan: Plan,
+    pub(super) filter: FilterPlan,
+    pub(super) schedule: Schedule,
+    pub(super) scope: Arc<RwLock<Scope>>,
+    pub(super) sinks: Vec<Box<dyn Sink>>,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) canonicalizer: Canonicalizer,
+}
+
+/// Where in the state directory the frontier is …
+const FRONTIER: &str = "frontier";
+/// … and the exact keys and doubts.
+const VISITED: &str = "visited";
+
+impl Parts {
+    /// A core that forgets everything when the process ends.
+    pub(super) fn in_memory(self) -> Result<Core, SetupError> {
+        let visited = plan::visited(&self.config, &self.plan, &self.filter)?;
+        Ok(self.core(Box::new(MemoryFrontier::new()), visited))
+    }
+
+    fn core(self, frontier: Box<dyn Frontier + Send>, visited: crate::visited::Visited) -> Core {
+        Core::new(self.settings, frontier, visited, self.schedule, self.scope, self.sinks)
+    }
+
+    /// A core whose state is kept in a directory in which nothing is yet.
+    pub(super) fn begun(self, directory: &Path, secret: &KeySecret) -> Result<Core, SetupError> {
+        let storage = self.storage.clone();
+        let state = directory.join("state");
+        let places = [state.join(FRONTIER), state.join(VISITED)];
+        for place in &places {
+            storage.create_directory(place).map_err(StateError::io(place))?;
+        }
+        storage.sync_directory(&state).map_err(StateError::io(&state))?;
+        let files = ResultFiles::create(&*storage, directory, self.config.log_skipped)?;
+        storage.sync_directory(directory).map_err(StateError::io(directory))?;
+        let keeper = Keeper::new(self.keeping(&state, secret.clone(), Duration::ZERO), 1, 0)?;
+        let frontier = plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], None)?;
+        let visited =
+            plan::visited_on_disk(&self.config, &self.plan, &self.filter, storage, &places[1], None)?;
+        let mut core = self.core(Box::new(frontier), visited);
+        core.keep_state(keeper, files);
+        core.checkpoint(Moment::START)?;
+        Ok(core)
+    }
+
+    /// The core of a crawl that another process left, as it left it.
+    pub(super) fn resumed(self, directory: &Path) -> Result<(Core, KeySecret), SetupError> {
+        let storage = self.storage.clone();
+        let state_directory = directory.join("state");
+        let (generation, state) = read_state(&*storage, &state_directory)?
+            .ok_or_else(|| StateError::damaged(&state_directory.join(MANIFEST), 0, "it is missing"))?;
+        let places = [state_directory.join(FRONTIER), state_directory.join(VISITED)];
+        let number = remove_old_logs(&*storage, &state_directory, state.log)?;
+        let malformed = |_| StateError::damaged(&state_directory.join(MANIFEST), 0, "its body is malformed");
+        let frontier =
+            plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], Some(&state.frontier))?;
+        remove_unnamed(&*storage, &places[0], &frontier.named_files())?;
+        let visited = plan::visited_on_disk(
+            &self.config,
+            &self.plan,
+            &self.filter,
+            storage.clone(),
+            &places[1],
+            Some(&state.visited),
+        )?;
+        remove_unnamed(&*storage, &places[1], &visited.named_files())?;
+        let canonicalizer = self.canonicalizer.clone();
+        let keeping = self.keeping(&state_directory, state.secret.clone(), state.elapsed);
+        let started_at = keeping.started_at;
+        let mut core = self.core(Box::new(frontier), visited);
+        core.scope_mut().restore(&mut Decoder(&state.scope)).map_err(malformed)?;
+        core.schedule.restore(started_at, &state.schedule).map_err(malformed)?;
+        let mut files = RecoveringFiles::open(&*storage, directory, &state.sinks)?;
+        let secret = state.secret.clone();
+        let log = state_directory.join(log_name(state.log));
+        core.restore(state);
+        let seeds_in_manifest = core.seeds_taken;
+        core.replay(&*storage, &log, &mut files)?;
+        core.widen_scope(&directory.join("state/seeds"), seeds_in_manifest, &canonicalizer)?;
+        core.suspect();
+        core.reopen()?;
+        core.keep_state(Keeper::new(keeping, number, generation)?, files.finish()?);
+        core.checkpoint(Moment::START)?;
+        Ok((core, secret))
+    }
+
+    fn keeping(&self, state: &Path, secret: KeySecret, elapsed_before: Duration) -> KeeperSettings {
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        KeeperSettings {
+            storage: self.storage.clone(),
+            directory: state.to_owned(),
+            secret,
+            strict: self.config.strict,
+            beside: true,
+            started_at: u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX),
+            elapsed_before,
+        }
+    }
+}
+
+/// Writes seeds to a file, one a line, leaving out what is no crawlable URL; says how many there are.
+pub(super) fn spool(
+    seeds: impl Iterator<Item = String>,
+    canonicalizer: &Canonicalizer,
+    path: &Path,
+) -> Result<u64, StateError> {
+    let write = || -> std::io::Result<u64> {
+        let mut file = BufWriter::new(File::create(path)?);
+        let mut written = 0;
+        for seed in seeds.filter(|seed| canonicalizer.parse(seed).is_ok()) {
+            writeln!(file, "{}", seed.trim())?;
+            written += 1;
+        }
+        file.flush()?;
+        Ok(written)
+    };
+    write().map_err(StateError::io(path))
+}
+
+/// The lines of a file of seeds.
+pub(super) fn lines(path: &Path) -> Result<impl Iterator<Item = String> + use<>, StateError> {
+    let file = File::open(path).map_err(StateError::io(path))?;
+    Ok(BufReader::new(file).lines().map_while(Result::ok))
+}
+
+/// The hosts that seeds name.
+pub(super) fn hosts(
+    seeds: impl Iterator<Item = String>,
+    canonicalizer: &Canonicalizer,
+) -> Vec<SeedHost> {
+    let mut hosts = std::collections::HashSet::new();
+    for seed in seeds {
+        if let Ok(target) = canonicalizer.parse(&seed) {
+            hosts.extend(SeedHost::of(&target.requested));
+        }
+    }
+    hosts.into_iter().collect()
+}
+
+/// Seeds taken in at a time.
+const SEEDS_AT_A_TIME: u64 = 128;
+
+/// Takes in the seeds that have not been taken in yet, and settles their doubts: all of that
+/// comes before the first page, or a seed first met as a link would never move its scope.
+pub(super) fn take_seeds(
+    core: &mut Core,
+    seeds: impl Iterator<Item = String>,
+    canonicalizer: &Canonicalizer,
+    secret: &KeySecret,
+) -> Result<(), CoreError> {
+    if core.seeds_complete {
+        return Ok(());
+    }
+    let mut batch = LinkBatch::default();
+    let mut taken = core.seeds_taken;
+    for text in seeds.skip(usize::try_from(taken).unwrap_or(usize::MAX)) {
+        taken += 1;
+        if let Ok(target) = canonicalizer.parse(&text) {
+            core.scope_mut().add_seed(&target.requested);
+            let key = secret.key(&target.canonical);
+            batch.push(&target.requested, target.parts.origin_length, key, Via::Seed, None);
+        }
+        if taken - core.seeds_taken >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
+            core.add_seeds(&std::mem::take(&mut batch), taken)?;
+        }
+    }
+    core.add_seeds(&batch, taken)?;
+    core.finish_seeds()
+}
+
+impl Core {
+    /// Puts back the seeds' part of the scope that a log said was taken in after the manifest.
+    fn widen_scope(
+        &mut self,
+        seeds: &Path,
+        from: u64,
+        canonicalizer: &Canonicalizer,
+    ) -> Result<(), StateError> {
+        if self.seeds_taken == from {
+            return Ok(());
+        }
+        let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+        let (from, count) = (from as usize, (self.seeds_taken - from) as usize);
+        for seed in lines(seeds)?.skip(from).take(count) {
+            if let Ok(target) = canonicalizer.parse(&seed) {
+                scope.add_seed(&target.requested);
+            }
+        }
+        Ok(())
+    }
+}
