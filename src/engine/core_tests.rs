@@ -22,7 +22,7 @@ use crate::url::{Canonicalizer, KeySecret, Rules};
 
 /// How a simulated URL answers, one entry a request; the last one stays.
 #[derive(Debug, Clone)]
-enum Answer {
+pub(super) enum Answer {
     Links(Vec<String>),
     Redirect(String),
     Status(u16),
@@ -35,64 +35,64 @@ enum Answer {
 }
 
 #[derive(Debug, Default, Clone)]
-struct Web {
-    pages: HashMap<String, Vec<Answer>>,
+pub(super) struct Web {
+    pub(super) pages: HashMap<String, Vec<Answer>>,
     /// Origin to what its robots.txt answers, in turn.
-    robots: HashMap<String, Vec<Result<&'static str, ErrorKind>>>,
-    latency: Duration,
+    pub(super) robots: HashMap<String, Vec<Result<&'static str, ErrorKind>>>,
+    pub(super) latency: Duration,
 }
 
 impl Web {
-    fn page(&mut self, url: &str, links: &[&str]) -> &mut Self {
+    pub(super) fn page(&mut self, url: &str, links: &[&str]) -> &mut Self {
         self.answers(url, vec![Answer::Links(links.iter().map(ToString::to_string).collect())])
     }
 
-    fn answers(&mut self, url: &str, answers: Vec<Answer>) -> &mut Self {
+    pub(super) fn answers(&mut self, url: &str, answers: Vec<Answer>) -> &mut Self {
         self.pages.insert(url.to_owned(), answers);
         self
     }
 }
 
 #[derive(Debug, Clone)]
-struct Request {
-    url: String,
-    host: String,
-    from: Moment,
-    to: Moment,
+pub(super) struct Request {
+    pub(super) url: String,
+    pub(super) host: String,
+    pub(super) from: Moment,
+    pub(super) to: Moment,
 }
 
 #[derive(Clone, Default)]
-struct Records(Arc<Mutex<Vec<crate::model::Record>>>);
+pub(super) struct Records(Arc<Mutex<Vec<crate::model::Record>>>);
 
 impl Sink for Records {
-    fn page(&mut self, page: &Page<'_>) -> std::io::Result<()> {
+    pub(super) fn page(&mut self, page: &Page<'_>) -> std::io::Result<()> {
         self.0.lock().expect("not poisoned").push(page.record.clone());
         Ok(())
     }
 }
 
-struct Simulation {
-    core: Core,
-    web: Web,
-    scope: Arc<RwLock<Scope>>,
-    canonicalizer: Canonicalizer,
-    secret: KeySecret,
-    concurrency: usize,
-    now: Moment,
-    flying: Vec<(Moment, Outcome)>,
-    log: Vec<Request>,
-    asked: HashMap<String, usize>,
-    records: Records,
-    depth: Option<u32>,
+pub(super) struct Simulation {
+    pub(super) core: Core,
+    pub(super) web: Web,
+    pub(super) scope: Arc<RwLock<Scope>>,
+    pub(super) canonicalizer: Canonicalizer,
+    pub(super) secret: KeySecret,
+    pub(super) concurrency: usize,
+    pub(super) now: Moment,
+    pub(super) flying: Vec<(Moment, Outcome)>,
+    pub(super) log: Vec<Request>,
+    pub(super) asked: HashMap<String, usize>,
+    pub(super) records: Records,
+    pub(super) depth: Option<u32>,
 }
 
-struct Setup {
-    options: Options,
-    table_bytes: u64,
-    concurrency: usize,
-    delay: Duration,
-    doubts: usize,
-    filter_grows: bool,
+pub(super) struct Setup {
+    pub(super) options: Options,
+    pub(super) table_bytes: u64,
+    pub(super) concurrency: usize,
+    pub(super) delay: Duration,
+    pub(super) doubts: usize,
+    pub(super) filter_grows: bool,
 }
 
 impl Default for Setup {
@@ -108,7 +108,7 @@ impl Default for Setup {
     }
 }
 
-fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation {
+pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation {
     let config = setup.options.resolve().expect("valid options");
     let scope = Arc::new(RwLock::new(Scope::new(&config).expect("valid scope")));
     let politeness = Politeness {
@@ -165,13 +165,13 @@ fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation {
     }
     let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
     let batch = simulation.batch(&seeds, Via::Seed, false);
-    simulation.core.add_seeds(&batch).expect("in memory");
+    simulation.core.add_seeds(&batch, seeds.len() as u64).expect("in memory");
     simulation.core.settle().expect("in memory");
     simulation
 }
 
 impl Simulation {
-    fn batch(&self, urls: &[String], via: Via, too_deep: bool) -> LinkBatch {
+    pub(super) fn batch(&self, urls: &[String], via: Via, too_deep: bool) -> LinkBatch {
         let mut batch = LinkBatch::default();
         let mut seen = BTreeSet::new();
         for url in urls {
@@ -191,7 +191,7 @@ impl Simulation {
         batch
     }
 
-    fn start(&mut self, job: Job) {
+    pub(super) fn start(&mut self, job: Job) {
         let ends = self.now.after(self.web.latency);
         let outcome = match job {
             Job::Robots { origin, url, .. } => {
@@ -282,7 +282,7 @@ impl Simulation {
     }
 
     /// Runs to the end, holding the laws after every step.
-    fn run(&mut self) -> EndReason {
+    pub(super) fn run(&mut self) -> EndReason {
         for _ in 0..1_000_000 {
             assert!(self.core.adds_up(), "the counts do not add up: {:?}", self.core.counters());
             let wake = if self.flying.len() < self.concurrency {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::core::{Caps, Core, CoreError, CoreSettings};
 use super::drive::Drive;
+use super::keeper::Pace;
 use super::observer::Observer;
 use super::plan::{FilterPlan, PlanError, plan};
 use super::reporter::Reporter;
@@ -196,6 +197,7 @@ impl CrawlBuilder {
             scope: scope.clone(),
             sinks: self.sinks,
             storage: Arc::new(FileSystem),
+            pace: Pace::default(),
             canonicalizer: canonicalizer.clone(),
             config: config.clone(),
         };
@@ -242,7 +244,8 @@ impl CrawlBuilder {
                 let hosts = setup::hosts(setup::lines(&directory.seeds())?, &canonicalizer);
                 let fetcher = Fetcher::new(&config, hosts)?;
                 let frozen = Options::from(&*config).to_toml()?;
-                let (mut core, secret) = parts.resumed(directory.path())?;
+                let seeds = setup::lines(&directory.seeds())?;
+                let (mut core, secret) = parts.resumed(directory.path(), seeds)?;
                 directory.go_on(&frozen)?;
                 setup::take_seeds(&mut core, setup::lines(&directory.seeds())?, &canonicalizer, &secret)?;
                 (core, secret, fetcher, Some(directory))

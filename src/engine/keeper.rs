@@ -24,12 +24,29 @@ use crate::url::KeySecret;
 /// The manifest, in the state directory.
 pub(crate) const MANIFEST: &str = "MANIFEST";
 
-/// Time between two syncs of log and sinks.
-const SYNC_EVERY: Duration = Duration::from_millis(250);
-/// Time after which there is a checkpoint …
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
-/// … or bytes of log, whichever comes first.
-const CHECKPOINT_BYTES: u64 = 64 << 20;
+/// How often the state is made durable.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// Time between two syncs of log and sinks.
+    pub(crate) sync_every: Duration,
+    /// Syncs happen on a thread of their own.
+    pub(crate) beside: bool,
+    /// Time after which there is a checkpoint …
+    pub(crate) checkpoint_every: Duration,
+    /// … or bytes of log, whichever comes first.
+    pub(crate) checkpoint_bytes: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            sync_every: Duration::from_millis(250),
+            beside: true,
+            checkpoint_every: Duration::from_secs(30),
+            checkpoint_bytes: 64 << 20,
+        }
+    }
+}
 
 /// Bytes of changes after which they are written, whatever else has come.
 const MUCH: usize = 256 << 10;
@@ -52,8 +69,8 @@ pub(crate) struct KeeperSettings {
     pub(crate) secret: KeySecret,
     /// Each record is synced before anything else happens.
     pub(crate) strict: bool,
-    /// Syncs happen on a thread of their own.
-    pub(crate) beside: bool,
+    /// When there is a sync, and when a checkpoint.
+    pub(crate) pace: Pace,
     /// Milliseconds since 1970 at [`Moment::START`].
     pub(crate) started_at: u64,
     /// The moment at which the wall clock shows these milliseconds since 1970.
@@ -87,7 +104,7 @@ impl Keeper {
     pub(crate) fn new(settings: KeeperSettings, number: u64, generation: u64) -> Result<Self, StateError> {
         let path = settings.directory.join(log_name(number));
         let log = LogWriter::create(&*settings.storage, &path)?;
-        let syncing = if settings.beside { beside() } else { Syncing::Here };
+        let syncing = if settings.pace.beside { beside() } else { Syncing::Here };
         Ok(Self {
             settings,
             log,
@@ -95,7 +112,7 @@ impl Keeper {
             generation,
             syncing,
             synced_at: Moment::START,
-            checkpoint_at: Moment::START.after(CHECKPOINT_EVERY),
+            checkpoint_at: Moment::START,
         })
     }
 
@@ -201,7 +218,7 @@ impl Core {
         let (Some(keeper), Some(files)) = (&mut self.keeper, &mut self.files) else {
             return Ok(());
         };
-        if now >= keeper.checkpoint_at || keeper.log.length() >= CHECKPOINT_BYTES {
+        if now >= keeper.checkpoint_at || keeper.log.length() >= keeper.settings.pace.checkpoint_bytes {
             return self.checkpoint(now);
         }
         if let Syncing::Beside { answers, waiting, .. } = &mut keeper.syncing
@@ -216,7 +233,7 @@ impl Core {
                 Err(TryRecvError::Disconnected) => keeper.syncing = Syncing::Here,
             }
         }
-        if now < keeper.synced_at.after(SYNC_EVERY) || !keeper.log.has_unmarked() {
+        if now < keeper.synced_at.after(keeper.settings.pace.sync_every) || !keeper.log.has_unmarked() {
             return Ok(());
         }
         keeper.synced_at = now;
@@ -253,7 +270,7 @@ impl Core {
         keeper.log = log;
         let old = keeper.path(&log_name(keeper.number));
         keeper.number = number;
-        keeper.checkpoint_at = now.after(CHECKPOINT_EVERY);
+        keeper.checkpoint_at = now.after(keeper.settings.pace.checkpoint_every);
         remove(keeper.storage(), &old)?;
         self.frontier.checkpoint_done()?;
         self.visited.checkpoint_done()?;

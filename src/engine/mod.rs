@@ -6,6 +6,9 @@ mod apply;
 mod core;
 #[cfg(test)]
 mod core_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod crash_tests;
 mod crawl;
 mod drive;
 mod gather;

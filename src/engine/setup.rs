@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::core::{Core, CoreError, CoreSettings};
 use super::crawl::SetupError;
-use super::keeper::{Keeper, KeeperSettings, MANIFEST, log_name};
+use super::keeper::{Keeper, KeeperSettings, MANIFEST, Pace, log_name};
 use super::plan::{self, FilterPlan};
 use super::recovery::{read_state, remove_old_logs};
 use crate::budget::Plan;
@@ -31,6 +31,7 @@ pub(super) struct Parts {
     pub(super) scope: Arc<RwLock<Scope>>,
     pub(super) sinks: Vec<Box<dyn Sink>>,
     pub(super) storage: Arc<dyn Storage>,
+    pub(super) pace: Pace,
     pub(super) canonicalizer: Canonicalizer,
 }
 
@@ -72,7 +73,12 @@ impl Parts {
     }
 
     /// The core of a crawl that another process left, as it left it.
-    pub(super) fn resumed(self, directory: &Path) -> Result<(Core, KeySecret), SetupError> {
+    /// `seeds` are all that it began with.
+    pub(super) fn resumed(
+        self,
+        directory: &Path,
+        seeds: impl Iterator<Item = String>,
+    ) -> Result<(Core, KeySecret), SetupError> {
         let storage = self.storage.clone();
         let state_directory = directory.join("state");
         let (generation, state) = read_state(&*storage, &state_directory)?
@@ -104,7 +110,7 @@ impl Parts {
         core.restore(state);
         let seeds_in_manifest = core.seeds_taken;
         core.replay(&*storage, &log, &mut files)?;
-        core.widen_scope(&directory.join("state/seeds"), seeds_in_manifest, &canonicalizer)?;
+        core.widen_scope(seeds, seeds_in_manifest, &canonicalizer);
         core.suspect();
         core.reopen()?;
         core.keep_state(Keeper::new(keeping, number, generation)?, files.finish()?);
@@ -119,7 +125,7 @@ impl Parts {
             directory: state.to_owned(),
             secret,
             strict: self.config.strict,
-            beside: true,
+            pace: self.pace,
             started_at: u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX),
             elapsed_before,
         }
@@ -200,20 +206,15 @@ impl Core {
     /// Puts back the seeds' part of the scope that a log said was taken in after the manifest.
     fn widen_scope(
         &mut self,
-        seeds: &Path,
+        seeds: impl Iterator<Item = String>,
         from: u64,
         canonicalizer: &Canonicalizer,
-    ) -> Result<(), StateError> {
-        if self.seeds_taken == from {
-            return Ok(());
-        }
+    ) {
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
-        let (from, count) = (from as usize, (self.seeds_taken - from) as usize);
-        for seed in lines(seeds)?.skip(from).take(count) {
+        for seed in seeds.take(self.seeds_taken as usize).skip(from as usize) {
             if let Ok(target) = canonicalizer.parse(&seed) {
                 scope.add_seed(&target.requested);
             }
         }
-        Ok(())
     }
 }

@@ -7,13 +7,13 @@ use std::net::TcpStream;
 use std::process::Child;
 
 /// `dragline demo --serve`, ended when dropped.
-struct Demo {
+pub(crate) struct Demo {
     process: Child,
     authority: String,
 }
 
 impl Demo {
-    fn serve(pages: u32, hosts: u32) -> Demo {
+    pub(crate) fn serve(pages: u32, hosts: u32) -> Demo {
         let mut process = dragline()
             .args(["demo", "--serve", "--listen", "127.0.0.1:0"])
             .args(["--pages", &pages.to_string(), "--hosts", &hosts.to_string()])
@@ -27,7 +27,7 @@ impl Demo {
     }
 
     /// The lines of one of the site's own lists, remarks left out.
-    fn list(&self, path: &str) -> Vec<String> {
+    pub(crate) fn list(&self, path: &str) -> Vec<String> {
         let mut stream = TcpStream::connect(&self.authority).unwrap();
         write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.authority).unwrap();
         let mut answer = String::new();
@@ -37,7 +37,7 @@ impl Demo {
     }
 
     /// How often each URL was requested, but for robots.txt.
-    fn requests(&self) -> BTreeMap<String, u32> {
+    pub(crate) fn requests(&self) -> BTreeMap<String, u32> {
         let lines = self.list("/_log");
         let counts = lines.iter().filter_map(|line| line.split_once('\t'));
         counts

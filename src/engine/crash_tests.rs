@@ -1,0 +1,279 @@
+//! Power cuts and kills at every operation of storage, against a simulated web and a simulated
+//! disk: whatever was on it, the crawl goes on, loses no page and writes no record twice.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use super::core::{Caps, CoreError, CoreSettings, Next};
+use super::core_tests::{Answer, Records, Simulation, Web};
+use super::crawl::SetupError;
+use super::keeper::Pace;
+use super::setup::{self, Parts};
+use crate::config::{Config, Options, ScopeKind};
+use crate::frontier::{Moment, Politeness, Schedule};
+use crate::model::ErrorKind;
+use crate::scope::Scope;
+use crate::stats::EndReason;
+use crate::store::Storage;
+use crate::store::simulated::{Cuts, SimulatedDisk};
+use crate::url::{Canonicalizer, KeySecret, Rules};
+
+const DIRECTORY: &str = "crawl";
+
+/// Some hosts full of links, with redirects, failures, refusals and a host that is down.
+fn web() -> Web {
+    let mut web = Web { latency: Duration::from_millis(70), ..Web::default() };
+    let url = |host: u32, n: u32| format!("http://h{host}.test/{n}");
+    for host in 0..3 {
+        for n in 0..12 {
+            let links: Vec<String> = (0..6)
+                .map(|step| url((host + step) % 3, (n * 5 + step * 7 + 1) % 12))
+                .chain((n == 3).then(|| url(9, n)))
+                .chain((n == 4).then(|| format!("http://h{host}.test/private/{n}")))
+                .collect();
+            web.answers(&url(host, n), vec![Answer::Links(links)]);
+        }
+        web.answers(&url(host, 5), vec![Answer::Redirect(url(host, 6))]);
+        web.answers(&url(host, 7), vec![Answer::Status(500), Answer::Links(vec![url(host, 11)])]);
+        web.answers(&url(host, 8), vec![Answer::Status(503)]);
+        web.robots.insert(format!("http://h{host}.test"), vec![Ok("User-agent: *\nDisallow: /private/\n")]);
+    }
+    web.answers(&url(9, 3), vec![Answer::Fails(ErrorKind::Connect)]);
+    web
+}
+
+fn seeds() -> impl Iterator<Item = String> {
+    ["http://h0.test/0", "http://h1.test/0", "http://h2.test/0"].into_iter().map(str::to_owned)
+}
+
+fn options(strict: bool) -> Options {
+    Options {
+        scope: Some(ScopeKind::Any),
+        strict: Some(strict),
+        expected_urls: Some(crate::config::Count(10)),
+        bits_per_url: Some(2.0),
+        ..Options::default()
+    }
+}
+
+/// A crawl on this disk: begun, or gone on with where one has begun.
+fn open(disk: &SimulatedDisk, strict: bool) -> Result<Simulation, SetupError> {
+    let config: Arc<Config> = Arc::new(options(strict).resolve().expect("valid options"));
+    let scope = Arc::new(RwLock::new(Scope::new(&config).expect("valid scope")));
+    let (mut plan, filter) = super::plan::plan(&config).expect("enough memory");
+    // so small that all of it spills
+    (plan.frontier, plan.exact_table, plan.doubts) = (4 << 10, 64, 2 << 10);
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    let canonicalizer = Canonicalizer::new(Rules::default());
+    let parts = Parts {
+        settings: settings(&config, &filter),
+        plan,
+        filter,
+        schedule: schedule(&config),
+        scope: scope.clone(),
+        sinks: Vec::new(),
+        storage: storage.clone(),
+        pace: Pace {
+            sync_every: Duration::from_millis(100),
+            beside: false,
+            checkpoint_every: Duration::from_millis(700),
+            checkpoint_bytes: 1 << 20,
+        },
+        canonicalizer: canonicalizer.clone(),
+        config: config.clone(),
+    };
+    let directory = Path::new(DIRECTORY);
+    let sealed = directory.join("crawl.toml");
+    let (mut core, secret) = if storage.open(&sealed).is_ok() {
+        parts.resumed(directory, seeds())?
+    } else {
+        let secret = KeySecret::from_seed(7);
+        storage.create_directory(&directory.join("state")).map_err(fault)?;
+        let core = parts.begun(directory, &secret)?;
+        storage.create(&sealed).and_then(|file| file.sync()).map_err(fault)?;
+        storage.sync_directory(directory).map_err(fault)?;
+        (core, secret)
+    };
+    setup::take_seeds(&mut core, seeds(), &canonicalizer, &secret)?;
+    Ok(Simulation {
+        core,
+        web: web(),
+        scope,
+        canonicalizer,
+        secret,
+        concurrency: 4,
+        now: Moment::START,
+        flying: Vec::new(),
+        log: Vec::new(),
+        asked: HashMap::new(),
+        records: Records::default(),
+        depth: None,
+    })
+}
+
+fn fault(error: std::io::Error) -> SetupError {
+    SetupError::Core(CoreError::Sink(error))
+}
+
+impl Simulation {
+    /// As the loop does: outcomes in, everything written down, jobs out; until the end or a fault.
+    fn drive(&mut self, most: usize) -> Result<Option<EndReason>, CoreError> {
+        for _ in 0..most {
+            assert!(self.core.adds_up(), "the counts do not add up: {:?}", self.core.counters());
+            self.core.commit()?;
+            self.core.keep(self.now)?;
+            let wake = if self.flying.len() < self.concurrency {
+                match self.core.next(self.now)? {
+                    Next::Ready(job) => {
+                        self.start(job);
+                        continue;
+                    }
+                    Next::Done(reason) => {
+                        self.core.finish(self.now)?;
+                        return Ok(Some(reason));
+                    }
+                    Next::NotBefore(at) => Some(at),
+                    Next::Again => continue,
+                    Next::Blocked => None,
+                }
+            } else {
+                None
+            };
+            let first = (0..self.flying.len()).min_by_key(|index| self.flying[*index].0);
+            match (first.map(|index| (index, self.flying[index].0)), wake) {
+                (Some((index, arrives)), wake) if wake.is_none_or(|wake| arrives <= wake) => {
+                    let (at, outcome) = self.flying.swap_remove(index);
+                    self.now = self.now.max(at);
+                    self.core.apply(outcome, self.now)?;
+                }
+                (_, Some(wake)) => self.now = wake,
+                (_, None) => panic!("blocked with nothing in flight"),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// How often each URL has a record.
+fn records(disk: &SimulatedDisk) -> BTreeMap<String, u32> {
+    let bytes = disk.content(&Path::new(DIRECTORY).join("pages.jsonl")).expect("there are records");
+    let mut records = BTreeMap::new();
+    for line in String::from_utf8(bytes).expect("Unicode").lines() {
+        let row: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        *records.entry(row["url"].as_str().expect("a URL").to_owned()).or_default() += 1;
+    }
+    records
+}
+
+/// What a crawl that nothing disturbs records.
+fn expected(strict: bool) -> BTreeSet<String> {
+    let disk = SimulatedDisk::new();
+    let mut simulation = open(&disk, strict).expect("nothing fails");
+    assert_eq!(simulation.drive(100_000).expect("nothing fails"), Some(EndReason::Done));
+    let records = records(&disk);
+    assert!(records.values().all(|times| *times == 1), "{records:?}");
+    assert!(records.len() > 30, "{records:?}");
+    assert!(simulation.core.counters().doubts_settled > 0, "nothing was ever in doubt");
+    records.into_keys().collect()
+}
+
+/// Goes on with what is on a disk, to the end, and holds the result to the promises.
+fn recover(disk: &SimulatedDisk, strict: bool, expected: &BTreeSet<String>) {
+    let mut simulation = open(disk, strict).unwrap_or_else(|error| panic!("cannot be resumed: {error}"));
+    let end = simulation.drive(100_000).unwrap_or_else(|error| panic!("cannot go on: {error}"));
+    assert_eq!(end, Some(EndReason::Done));
+    assert!(simulation.core.adds_up(), "the counts do not add up: {:?}", simulation.core.counters());
+    let records = records(disk);
+    assert!(records.values().all(|times| *times == 1), "recorded twice: {records:?}");
+    let recorded: BTreeSet<String> = records.into_keys().collect();
+    assert_eq!(&recorded, expected, "lost: {:?}", expected.difference(&recorded));
+    assert_eq!(simulation.core.counters().records(), recorded.len() as u64);
+}
+
+fn cut_everywhere(strict: bool, every: u64, power_cuts: u64) -> u64 {
+    let expected = expected(strict);
+    let cuts = Cuts { power_cuts, every, seed: 11, ..Cuts::default() };
+    cuts.for_each(
+        |disk| match open(disk, strict).map_err(|_| ()) {
+            Ok(mut simulation) => drop(simulation.drive(100_000)),
+            Err(()) => {}
+        },
+        |disk, (), _| recover(disk, strict, &expected),
+    )
+}
+
+/// Cuts in a whole crawl, at some of its operations; the full run is in `CONTRIBUTING.md`.
+#[test]
+fn no_cut_loses_or_doubles_a_page() {
+    let every = if std::env::var_os("DRAGLINE_ALL_CUTS").is_some() { 1 } else { 17 };
+    for strict in [false, true] {
+        let checked = cut_everywhere(strict, every, 3);
+        println!("{checked} cuts, strict: {strict}");
+        assert!(checked > 100, "only {checked} cuts");
+    }
+}
+
+/// A second cut in the recovery from the first.
+#[test]
+fn no_cut_in_a_recovery_loses_or_doubles_a_page() {
+    let expected = expected(false);
+    let disk = SimulatedDisk::new();
+    let mut simulation = open(&disk, false).expect("nothing fails");
+    simulation.drive(150).expect("nothing fails");
+    let cuts = Cuts { start: disk.after_power_cut(3), power_cuts: 2, every: 5, seed: 5 };
+    cuts.for_each(
+        |disk| drop(open(disk, false).map(|mut simulation| simulation.drive(20))),
+        |disk, (), _| recover(disk, false, &expected),
+    );
+}
+
+/// A disk that is full, and has room again.
+#[test]
+fn a_full_disk_loses_nothing() {
+    let expected = expected(false);
+    for operation in (0..400).step_by(7) {
+        let disk = SimulatedDisk::new();
+        disk.fail_from(operation, std::io::ErrorKind::StorageFull);
+        let ended = match open(&disk, false) {
+            Ok(mut simulation) => simulation.drive(100_000).is_ok(),
+            Err(_) => false,
+        };
+        let left = disk.after_kill();
+        if ended {
+            continue;
+        }
+        if left.content(&Path::new(DIRECTORY).join("crawl.toml")).is_err() {
+            continue;
+        }
+        recover(&left, false, &expected);
+    }
+}
+
+fn settings(config: &Config, filter: &super::plan::FilterPlan) -> CoreSettings {
+    CoreSettings {
+        retries: config.retries,
+        max_pages: None,
+        max_retry_after: config.max_retry_after,
+        obey_robots: true,
+        log_skipped: false,
+        largest_filter: filter.largest,
+        caps: Caps::default(),
+    }
+}
+
+fn schedule(config: &Config) -> Schedule {
+    let politeness = Politeness {
+        delay: Duration::ZERO,
+        random_wait: false,
+        address_delay: Duration::ZERO,
+        max_crawl_delay: config.max_crawl_delay,
+        per_host: 4,
+        concurrency: 4,
+        host_failures: 5,
+        max_pages_per_host: None,
+        seed: 1,
+    };
+    Schedule::new(politeness, true)
+}

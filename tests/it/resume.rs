@@ -1,0 +1,286 @@
+//! A crawl that is stopped, killed or damaged, and goes on.
+
+use crate::harness::{Run, crawl_into, dragline, finish, rows, start};
+use crate::server::{Answer, Script, Server, page};
+use crate::synthetic::Demo;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A small generator of numbers, the same in every run (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+fn resume(output: &Path, further: &[&str]) -> Child {
+    dragline().arg("resume").arg(output).args(further).spawn().unwrap()
+}
+
+fn resumed(output: &Path, further: &[&str]) -> Run {
+    finish(resume(output, further), output)
+}
+
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn interrupt(child: &Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+/// How often each URL has a record.
+fn records(output: &Path) -> BTreeMap<String, u32> {
+    let mut records = BTreeMap::new();
+    // the last line may be torn as long as nobody has recovered the crawl
+    let text = std::fs::read_to_string(output.join("pages.jsonl")).unwrap_or_default();
+    for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        *records.entry(row["url"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    records
+}
+
+/// A site that the test may kill crawls of: `hosts` hosts, `pages` pages.
+fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
+    let site = Demo::serve(pages, hosts);
+    let truth: BTreeSet<String> = site.list("/_truth").into_iter().collect();
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let mut arguments = site.list("/_seeds");
+    arguments.extend(["--resolve", "*.site.test:127.0.0.1", "--allow-private", "--delay", "0s"].map(Into::into));
+    arguments.extend(further.iter().map(ToString::to_string));
+    let mut random = Random(u64::from(pages) + u64::from(kills));
+    let mut child = start(&output, &arguments);
+    let mut killed = 0;
+    for _ in 0..kills {
+        std::thread::sleep(Duration::from_millis(30 + random.below(300)));
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        kill(child);
+        killed += 1;
+        if !output.join("crawl.toml").exists() {
+            child = start(&output, &arguments);
+            continue;
+        }
+        child = resume(&output, &[]);
+    }
+    assert!(killed > 0, "the crawl was over before it could be killed");
+    let mut run = finish(child, &output);
+    if run.code != Some(0) && run.code != Some(5) {
+        panic!("{:?}: {}", run.code, run.stderr);
+    }
+    if run.code == Some(5) {
+        run.code = Some(0);
+    }
+    let records = records(&output);
+    let twice: Vec<_> = records.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(twice.is_empty(), "recorded more than once: {twice:?}");
+    let recorded: BTreeSet<String> = records.into_keys().collect();
+    let missing: Vec<_> = truth.difference(&recorded).collect();
+    assert!(missing.is_empty(), "{} pages have no record: {missing:?}", missing.len());
+    // At most what was in flight at a kill is asked for again.
+    let requests = site.requests();
+    let again: u32 = truth.iter().filter_map(|url| requests.get(url)).map(|times| times - 1).sum();
+    assert!(again <= killed * 32, "{again} repeated requests after {killed} kills");
+}
+
+#[test]
+fn killed_crawls_lose_and_double_nothing() {
+    kill_again_and_again(2000, 8, 12, &[]);
+}
+
+#[test]
+fn killed_crawls_with_a_small_filter_and_table_lose_and_double_nothing() {
+    let small = ["--bits-per-url", "2", "--expected-urls", "1000", "--memory", "24MiB", "--log-skipped"];
+    kill_again_and_again(2000, 4, 8, &small);
+}
+
+/// A chain of pages, each of which leads to the next.
+fn chain(length: u32) -> Server {
+    Server::start(Script::new().rule(move |request| {
+        let n: u32 = request.path.strip_prefix("/c")?.parse().ok()?;
+        let links = if n < length { vec![format!("/c{}", n + 1)] } else { Vec::new() };
+        Some(page(&links).after(Duration::from_millis(5)))
+    }))
+}
+
+#[test]
+fn an_interrupted_crawl_goes_on_and_is_complete_only_once() {
+    let server = chain(200);
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let child = start(&output, &[&server.url("/c0"), "--delay", "0s"]);
+    while server.log().len() < 20 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    interrupt(&child);
+    let stopped = finish(child, &output);
+    assert_eq!(stopped.code, Some(10), "{}", stopped.stderr);
+    assert!(stopped.pages.len() < 200);
+    let again = crawl_into(&output, &[&server.url("/c0"), "--delay", "0s"]);
+    assert_eq!(again.code, Some(4), "{}", again.stderr);
+    assert!(again.stderr.contains("dragline resume"), "the remedy is named: {}", again.stderr);
+    let run = resumed(&output, &[]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(run.pages.len(), 201);
+    assert!((0..=200).all(|n| server.count(&format!("/c{n}")) == 1), "an orderly end asks for nothing twice");
+    let complete = resumed(&output, &[]);
+    assert_eq!(complete.code, Some(5), "{}", complete.stderr);
+    assert!(complete.stderr.contains("already complete"), "{}", complete.stderr);
+    assert_eq!(server.log().len(), 201 + 2, "robots.txt once a process");
+}
+
+#[test]
+fn limits_may_be_raised() {
+    let server = chain(60);
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let seed = server.url("/c0");
+    let first = crawl_into(&output, &[seed.as_str(), "--delay", "0s", "--max-pages", "20"]);
+    assert_eq!((first.code, first.pages.len()), (Some(11), 20), "{}", first.stderr);
+    let same = resumed(&output, &[]);
+    assert_eq!((same.code, same.pages.len()), (Some(11), 20), "{}", same.stderr);
+    let more = resumed(&output, &["--max-pages", "40"]);
+    assert_eq!((more.code, more.pages.len()), (Some(11), 40), "{}", more.stderr);
+    let all = resumed(&output, &["--max-pages", "1000"]);
+    assert_eq!((all.code, all.pages.len()), (Some(0), 61), "{}", all.stderr);
+    assert!((0..=60).all(|n| server.count(&format!("/c{n}")) == 1));
+}
+
+#[test]
+fn a_directory_without_a_crawl_cannot_be_resumed_nor_has_it_a_status() {
+    let directory = TempDir::new().unwrap();
+    for command in ["resume", "status"] {
+        let output = dragline().arg(command).arg(directory.path()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        assert!(stderr.contains("holds no crawl"), "{stderr}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing was left there");
+}
+
+#[test]
+fn a_running_crawl_has_a_status_and_cannot_be_resumed() {
+    let server = chain(100_000);
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let child = start(&output, &[&server.url("/c0"), "--delay", "0s", "--stats-interval", "100ms"]);
+    while rows(&output.join("stats.jsonl")).len() < 3 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let holder = format!("process {}", child.id());
+    let refused = dragline().arg("resume").arg(&output).output().unwrap();
+    assert_eq!(refused.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains(&holder), "it is told who holds it");
+    let status = dragline().arg("status").arg(&output).arg("--json").output().unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!((&status["state"], status["held_by"].as_str()), (&"running".into(), Some(holder.as_str())));
+    assert!(status["figures"]["pages"]["fetched"].as_u64().unwrap() > 0, "{status}");
+    let text = dragline().arg("status").arg(&output).output().unwrap();
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains(&format!("running ({holder})")), "{text}");
+    kill(child);
+    let status = dragline().arg("status").arg(&output).arg("--json").output().unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!(status["state"], "unfinished");
+}
+
+#[test]
+fn retries_go_on_where_they_were() {
+    let server = Server::start(
+        Script::new().on("/", page(&["/broken"])).on("/broken", Answer::status(500)),
+    );
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let child = start(&output, &[&server.url("/"), "--delay", "0s", "--retries", "2"]);
+    while server.count("/broken") < 2 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    kill(child);
+    let before = server.count("/broken");
+    let run = resumed(&output, &[]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(run.page(&server.url("/broken"))["status"], 500);
+    assert!(server.count("/broken") <= before.max(2) + 1, "attempts made before count");
+}
+
+/// Flips one bit of a file, or cuts it short.
+fn damage(path: &Path, place: usize, cut: bool) {
+    let mut bytes = std::fs::read(path).unwrap();
+    if cut {
+        bytes.truncate(place);
+    } else {
+        bytes[place] ^= 0x10;
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn damaged_state_is_refused_by_name() {
+    let server = chain(100_000);
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let run = crawl_into(&output, &[server.url("/c0").as_str(), "--delay", "0s", "--max-pages", "30"]);
+    assert_eq!(run.code, Some(11), "{}", run.stderr);
+    let manifest = output.join("state/MANIFEST");
+    let whole = std::fs::read(&manifest).unwrap();
+    for (place, cut) in [(0, false), (9, false), (whole.len() / 2, false), (whole.len() - 1, true), (0, true)] {
+        damage(&manifest, place, cut);
+        let refused = resumed(&output, &[]);
+        assert_eq!(refused.code, Some(6), "{place} {cut}: {}", refused.stderr);
+        assert!(refused.stderr.contains("MANIFEST"), "{}", refused.stderr);
+        std::fs::write(&manifest, &whole).unwrap();
+    }
+    let mut newer = whole.clone();
+    newer[12] = 9;
+    std::fs::write(&manifest, &newer).unwrap();
+    let refused = resumed(&output, &[]);
+    assert_eq!(refused.code, Some(6), "{}", refused.stderr);
+    assert!(refused.stderr.contains("version 9"), "{}", refused.stderr);
+    std::fs::remove_file(&manifest).unwrap();
+    assert_eq!(resumed(&output, &[]).code, Some(6), "lines without a manifest are refused");
+    std::fs::write(&manifest, &whole).unwrap();
+    let pages = output.join("pages.jsonl");
+    let lines = std::fs::read(&pages).unwrap();
+    damage(&pages, lines.len() / 2, true);
+    let refused = resumed(&output, &[]);
+    assert_eq!(refused.code, Some(6), "{}", refused.stderr);
+    assert!(refused.stderr.contains("pages.jsonl"), "{}", refused.stderr);
+    std::fs::write(&pages, &lines).unwrap();
+    let run = resumed(&output, &["--max-pages", "40"]);
+    assert_eq!((run.code, run.pages.len()), (Some(11), 40), "{}", run.stderr);
+}
+
+#[test]
+fn a_crawl_stops_before_its_directory_outgrows_max_disk_and_goes_on_with_more() {
+    let server = Server::start(Script::new().rule(|request| {
+        let n: u32 = request.path.strip_prefix("/c")?.parse().ok()?;
+        let title = "t".repeat(100_000);
+        let next = if n < 400 { format!("<a href=/c{}>", n + 1) } else { String::new() };
+        Some(Answer::html(format!("<title>{title}</title>{next}")))
+    }));
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let run = crawl_into(&output, &[server.url("/c0").as_str(), "--delay", "0s", "--max-disk", "16MiB"]);
+    if run.code == Some(0) {
+        // titles are cut: the site is too small to reach the limit
+        assert_eq!(run.pages.len(), 401);
+        return;
+    }
+    assert_eq!(run.code, Some(13), "{}", run.stderr);
+    let all = resumed(&output, &["--max-disk", "1GiB"]);
+    assert_eq!((all.code, all.pages.len()), (Some(0), 401), "{}", all.stderr);
+}
