@@ -1,6 +1,7 @@
 //! Clearing away files that no manifest names.
 
 use std::collections::HashSet;
+use std::hash::BuildHasher;
 use std::io;
 use std::path::Path;
 
@@ -15,14 +16,14 @@ use super::{StateError, Storage};
 ///
 /// # Errors
 /// [`StateError::Io`], with part of the files deleted.
-pub fn remove_unnamed(
+pub fn remove_unnamed<S: BuildHasher>(
     storage: &dyn Storage,
     directory: &Path,
-    named: &HashSet<String>,
+    named: &HashSet<String, S>,
 ) -> Result<Vec<String>, StateError> {
-    let mut names = storage.names(directory).map_err(StateError::io(directory))?;
-    names.retain(|name| !named.contains(name));
-    for name in &names {
+    let mut garbage = storage.names(directory).map_err(StateError::io(directory))?;
+    garbage.retain(|name| !named.contains(name));
+    for name in &garbage {
         let path = directory.join(name);
         match storage.remove(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -31,5 +32,5 @@ pub fn remove_unnamed(
             _ => {}
         }
     }
-    Ok(names)
+    Ok(garbage)
 }

@@ -111,3 +111,7 @@ fn check_head(path: &Path, head: &[u8; HEAD_BYTES], length: u64) -> Result<(u64,
     }
     Ok((generation, usize::try_from(body).map_err(|_| damaged("it is too long for this machine"))?))
 }
+
+#[cfg(test)]
+#[path = "manifest_tests.rs"]
+mod tests;

@@ -187,3 +187,7 @@ impl RecoveringSink {
         Ok(SinkFile::new(GrowingFile::new(&self.path, self.file, self.length)))
     }
 }
+
+#[cfg(test)]
+#[path = "sink_file_tests.rs"]
+mod tests;

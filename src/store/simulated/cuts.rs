@@ -31,14 +31,14 @@ pub(crate) struct Cuts {
     /// Chooses what power cuts leave.
     pub(crate) seed: u64,
     /// Power cuts tried with each end of a run.
-    pub(crate) power_cuts: u64,
+    pub(crate) outcomes: u64,
     /// Only every so many-th operation is cut at; 1 is all.
     pub(crate) every: u64,
 }
 
 impl Default for Cuts {
     fn default() -> Self {
-        Self { start: SimulatedDisk::new(), seed: 1, power_cuts: 3, every: 1 }
+        Self { start: SimulatedDisk::new(), seed: 1, outcomes: 3, every: 1 }
     }
 }
 
@@ -91,10 +91,10 @@ impl Cuts {
         check: &mut impl FnMut(&SimulatedDisk, &T, Crash),
     ) -> u64 {
         let place = cut.map_or(u64::MAX, |(number, _, point)| number * 3 + point as u64);
-        let power_cuts = (0..self.power_cuts).map(|nth| {
+        let outcomes = (0..self.outcomes).map(|nth| {
             Aftermath::PowerCut(self.seed ^ place.wrapping_mul(0x9e37_79b9).wrapping_add(nth << 48))
         });
-        for aftermath in std::iter::once(Aftermath::Kill).chain(power_cuts) {
+        for aftermath in std::iter::once(Aftermath::Kill).chain(outcomes) {
             let left = match aftermath {
                 Aftermath::Kill => disk.after_kill(),
                 Aftermath::PowerCut(random) => disk.after_power_cut(random),
@@ -108,6 +108,6 @@ impl Cuts {
                 }
             }
         }
-        1 + self.power_cuts
+        1 + self.outcomes
     }
 }
