@@ -15,7 +15,7 @@ use crate::budget::Plan;
 use crate::config::{Config, ConfigError, Options, RobotsPolicy};
 use crate::extract::ExtractLimits;
 use crate::fetch::{FetchSetupError, Fetcher, SeedHost};
-use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
+use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};
 use crate::model::{LinkBatch, Via};
 use crate::scope::{Scope, ScopeError, canonical_rules};
 use crate::sink::{CrawlDirectory, DirectoryError, Sink};
@@ -179,7 +179,8 @@ impl CrawlBuilder {
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         let visited = super::plan::visited(&config, &plan, &filter)?;
-        let schedule = schedule(&config, self.seed.unwrap_or(1));
+        let share = host_share(&plan, &secret);
+        let schedule = schedule(&config, share, self.seed.unwrap_or(1));
         let frontier = Box::new(MemoryFrontier::new());
         let mut core = Core::new(
             core_settings(&config, &plan, &filter),
@@ -229,7 +230,16 @@ fn check_open_files(concurrency: usize) -> Result<(), SetupError> {
     Err(SetupError::OpenFiles { limit, concurrency, needed })
 }
 
-fn schedule(config: &Config, seed: u64) -> Schedule {
+/// Half of what the caches have is for hosts in use and their rules, a quarter for what is remembered of others.
+fn host_share(plan: &Plan, secret: &KeySecret) -> HostShare {
+    HostShare {
+        open_bytes: plan.caches / 2,
+        residue_bytes: plan.caches / 4,
+        secret: secret.key("names of hosts and origins"),
+    }
+}
+
+fn schedule(config: &Config, share: HostShare, seed: u64) -> Schedule {
     let politeness = Politeness {
         delay: config.delay,
         random_wait: config.random_wait,
@@ -241,7 +251,7 @@ fn schedule(config: &Config, seed: u64) -> Schedule {
         max_pages_per_host: config.max_pages_per_host,
         seed,
     };
-    Schedule::new(politeness, config.robots == RobotsPolicy::Obey)
+    Schedule::new(politeness, share, config.robots == RobotsPolicy::Obey)
 }
 
 /// Failures of a host in a row after which it is given up; the pauses before are 1, 2, 4 and 8 seconds.
@@ -256,7 +266,6 @@ fn core_settings(config: &Config, plan: &Plan, filter: &FilterPlan) -> CoreSetti
         max_retry_after: config.max_retry_after,
         obey_robots: config.robots == RobotsPolicy::Obey,
         log_skipped: config.log_skipped,
-        rules_bytes: plan.caches / 2,
         largest_filter: filter.largest,
         doubts: usize::try_from(plan.doubts / DOUBT_BYTES).unwrap_or(usize::MAX).max(1),
         caps: Caps {
