@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::core::{Core, CoreError, ROBOTS_TRIES, ROBOTS_VALIDITY};
+use super::core::{Core, CoreError, ROBOTS_VALIDITY, skip_reason};
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::journal::KeptAttempt;
 use super::observer::Event;
@@ -30,6 +30,7 @@ impl Core {
     /// Takes in what came of a job.
     pub(crate) fn apply(&mut self, outcome: Outcome, now: Moment) -> Result<(), CoreError> {
         self.in_flight -= 1;
+        self.now = self.now.max(now);
         match outcome {
             Outcome::Page(page) => self.apply_page(*page, now),
             Outcome::Robots { origin, answer } => {
@@ -139,13 +140,12 @@ impl Core {
     fn fail_host(&mut self, id: OriginId, started: Moment, error: Option<&PageError>, now: Moment) {
         let failed = self.schedule.host_failed(id, started, now);
         let host = self.schedule.host_mut(id);
-        host.last_error = error.map(describe);
+        host.last_error = error.cloned().map(Box::new);
         let name = host.name.clone();
         match failed {
             Failed::Known => {}
             Failed::Paused(pause) => self.events.push(Event::HostPaused { host: name, pause, status: None }),
             Failed::GivenUp => {
-                self.any_drained = true;
                 let reason = DrainReason::HostUnreachable;
                 self.events.push(Event::Drained { name, reason, error: error.cloned() });
             }
@@ -306,17 +306,13 @@ impl Core {
         } else if link.skip.is_some() {
             return link.skip;
         }
-        if self.any_drained {
-            let origin = batch.url(link).get(..usize::from(link.origin_length))?;
-            let origin = self.schedule.origin_of(origin);
-            return match self.schedule.drained(origin) {
-                Some(DrainReason::HostUnreachable) => Some(SkipReason::HostUnreachable),
-                Some(DrainReason::RobotsUnreachable) => Some(SkipReason::RobotsUnreachable),
-                Some(DrainReason::PrivateAddress) => Some(SkipReason::PrivateAddress),
-                _ => None,
-            };
+        if !self.schedule.any_drained() {
+            return None;
         }
-        None
+        // Those past the limit of a host are queued, for a limit may be raised.
+        let origin = batch.url(link).get(..usize::from(link.origin_length))?;
+        let reason = self.schedule.standing(origin).map(|(reason, _)| reason);
+        reason.filter(|reason| *reason != DrainReason::HostLimit).map(skip_reason)
     }
 
     /// The scope, to be changed.
@@ -380,8 +376,7 @@ impl Core {
                 }
                 let until = now.after(ROBOTS_VALIDITY);
                 self.schedule.host_answered(id);
-                self.hold_rules(id, &rules);
-                self.schedule.origin_mut(id).robots = RobotsState::Known { rules, until };
+                self.schedule.set_rules(id, rules, until, now);
             }
             RobotsAnswer::Elsewhere { url, hops } => {
                 self.schedule.origin_mut(id).robots =
@@ -395,22 +390,21 @@ impl Core {
                     self.schedule.pause(id, at);
                 }
                 let refused = error.kind == ErrorKind::PrivateAddress;
-                self.schedule.origin_mut(id).robots = if failures < ROBOTS_TRIES && !refused {
-                    RobotsState::Retry { failures, at, last }
+                if failures < self.schedule.robots_tries(id) && !refused {
+                    self.schedule.origin_mut(id).robots = RobotsState::Retry { failures, at, last };
                 } else if let Some(rules) = last {
-                    RobotsState::Known { rules, until: now.after(ROBOTS_VALIDITY) }
+                    let until = now.after(ROBOTS_VALIDITY);
+                    self.schedule.origin_mut(id).robots = RobotsState::Known { rules, until };
                 } else {
-                    self.any_drained = true;
                     let reason = match error.kind.class() {
                         _ if refused => DrainReason::PrivateAddress,
                         FailureClass::Host => DrainReason::HostUnreachable,
                         _ => DrainReason::RobotsUnreachable,
                     };
-                    self.schedule.origin_mut(id).last_error = Some(describe(&error));
+                    self.schedule.give_up_origin(id, reason, &error);
                     let name = self.schedule.origin(id).name.clone();
                     self.events.push(Event::Drained { name, reason, error: Some(error) });
-                    RobotsState::Drained(reason)
-                };
+                }
             }
         }
     }
@@ -438,8 +432,4 @@ fn new_candidate(batch: &LinkBatch, link: &Link, found: &Found<'_>, referrer: Op
 fn lost_connection(record: &Record) -> bool {
     record.status.is_none()
         && record.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Disconnected)
-}
-
-fn describe(error: &PageError) -> Arc<str> {
-    format!("{}: {}", error.kind.name(), error.detail).into()
 }

@@ -4,10 +4,11 @@
 //! argument). The invariant it keeps: whatever the visited set holds is
 //! queued, in flight, in doubt, recorded or counted as skipped.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use super::buckets::Buckets;
 use super::job::{Buffers, Job, PageJob};
 use super::journal::{Journal, KeptAttempt};
 use super::keeper::Keeper;
@@ -19,7 +20,6 @@ use crate::frontier::{
     Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule, Ticket,
 };
 use crate::model::{Candidate, ErrorKind, PageError, Record, SkipReason, UrlKey};
-use crate::robots::RobotsRules;
 use crate::scope::Scope;
 use crate::sink::{Page, ResultFiles, Sink, Skipped, encode_line};
 use crate::stats::{Counters, EndReason};
@@ -82,8 +82,6 @@ pub(crate) struct CoreSettings {
     pub(crate) log_skipped: bool,
     /// What the filter may grow to.
     pub(crate) largest_filter: Sizing,
-    /// Bytes of robots.txt rules that may be held for origins without work.
-    pub(crate) rules_bytes: u64,
     /// Doubts that may gather before they are settled.
     pub(crate) doubts: usize,
     /// Limits that others hold to, for saying which one it was.
@@ -116,16 +114,10 @@ pub(crate) enum Next {
     Done(EndReason),
 }
 
-/// Requests for an origin's robots.txt before it counts as unreachable.
-pub(super) const ROBOTS_TRIES: u32 = 3;
 /// How long rules hold (RFC 9309 section 2.4).
 pub(super) const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Origins looked at for rules to let go when new ones come.
-const EVICTIONS_AT_A_TIME: usize = 64;
 /// Crashes at which a page was alone in flight, after which it is not asked for again.
 const CRASHES: u32 = 2;
-/// Candidates claimed from a queue at a time.
-const CLAIM: usize = 16;
 /// Candidates skipped in one go before the loop gets a turn.
 const SKIPS_AT_A_TIME: usize = 64;
 
@@ -147,7 +139,6 @@ pub(crate) struct Core {
     pub(super) held: u64,
     pub(super) events: Vec<Event>,
     pub(super) stop: Option<EndReason>,
-    pub(super) any_drained: bool,
     // Kept between calls for their memory.
     pub(super) keys: Vec<UrlKey>,
     pub(super) answers: Vec<Answer>,
@@ -171,9 +162,9 @@ pub(crate) struct Core {
     pub(super) seeds_complete: bool,
     /// Candidates skipped since the loop last had a turn.
     skipped_at_once: usize,
-    /// Origins whose rules are held, the oldest first, and the bytes of all of them.
-    rules_held: VecDeque<(OriginId, u64)>,
-    rules_bytes: u64,
+    pub(super) buckets: Buckets,
+    /// The latest moment it was told of.
+    pub(super) now: Moment,
 }
 
 impl Core {
@@ -186,6 +177,7 @@ impl Core {
         sinks: Vec<Box<dyn Sink>>,
     ) -> Self {
         let shadow = DepthShadow::new(settings.caps.depth);
+        let buckets = Buckets::of(&*frontier);
         Self {
             settings,
             frontier,
@@ -200,7 +192,6 @@ impl Core {
             held: 0,
             events: Vec::new(),
             stop: None,
-            any_drained: false,
             keys: Vec::new(),
             answers: Vec::new(),
             buffers: Vec::new(),
@@ -214,8 +205,8 @@ impl Core {
             seeds_taken: 0,
             seeds_complete: false,
             skipped_at_once: 0,
-            rules_held: VecDeque::new(),
-            rules_bytes: 0,
+            buckets,
+            now: Moment::START,
         }
     }
 
@@ -282,6 +273,8 @@ impl Core {
 
     /// What to do next. The one place where the end is decided.
     pub(crate) fn next(&mut self, now: Moment) -> Result<Next, CoreError> {
+        self.now = self.now.max(now);
+        self.schedule.close_expired(now);
         loop {
             if let Some(reason) = self.stop {
                 return Ok(if self.in_flight == 0 { Next::Done(reason) } else { Next::Blocked });
@@ -294,11 +287,14 @@ impl Core {
                 self.stop(EndReason::PageLimit);
                 continue;
             }
-            self.schedule.hold_new(self.page_limit_reserved());
+            let reserved = self.page_limit_reserved();
+            self.schedule.hold_new(reserved);
             if self.skipped_at_once >= SKIPS_AT_A_TIME {
                 self.skipped_at_once = 0;
                 return Ok(Next::Again);
             }
+            // What may not begin need not be opened.
+            let more = !reserved && self.open_from_buckets()?;
             match self.schedule.pick(now) {
                 Pick::Origin(origin) => {
                     if let Some(job) = self.take(origin, now)? {
@@ -312,9 +308,15 @@ impl Core {
                     let name = self.schedule.origin(origin).name.clone();
                     return Ok(Next::Ready(Job::Address { origin, name }));
                 }
+                Pick::NotBefore(_) | Pick::Nothing if more => self.skipped_at_once += 1,
                 Pick::NotBefore(_) | Pick::Nothing if !self.doubts.is_empty() => self.settle()?,
-                Pick::NotBefore(at) => return Ok(Next::NotBefore(at)),
+                Pick::NotBefore(at) => return Ok(Next::NotBefore(self.room_before(at))),
                 Pick::Nothing if self.in_flight > 0 => return Ok(Next::Blocked),
+                Pick::Nothing if self.buckets.hold_any() => {
+                    if let Some(at) = self.wait_for_room()? {
+                        return Ok(Next::NotBefore(at));
+                    }
+                }
                 Pick::Nothing => return Ok(Next::Done(EndReason::Done)),
             }
         }
@@ -396,11 +398,10 @@ impl Core {
     fn put_off_redirect(&mut self, id: OriginId, now: Moment) -> bool {
         let RobotsState::Redirected { to, .. } = &self.schedule.origin(id).robots else { return false };
         let to = to.clone();
-        let target = self.schedule.origin_of(crate::url::origin_of(&to));
-        if self.schedule.origin(target).host == self.schedule.origin(id).host {
+        if crate::url::host_of(&to) == &*self.schedule.host(id).name {
             return false;
         }
-        let open = self.schedule.open_at(target, now);
+        let open = self.schedule.open_at(crate::url::origin_of(&to), now);
         if let RobotsState::Redirected { at, .. } = &mut self.schedule.origin_mut(id).robots
             && open > now
         {
@@ -423,13 +424,8 @@ impl Core {
         if !drained && !self.schedule.may_begin(id) {
             return Ok(None);
         }
-        let origin = self.schedule.origin_mut(id);
-        if origin.claimed.is_empty() && origin.unclaimed > 0 {
-            self.frontier.claim(origin.queue, CLAIM, &mut origin.claimed)?;
-            self.held += origin.claimed.len() as u64;
-            origin.unclaimed = self.frontier.queue_len(origin.queue);
-        }
-        while let Some(claimed) = self.schedule.origin_mut(id).claimed.pop_front() {
+        self.held += self.schedule.claim(id, &mut *self.frontier)?;
+        while let Some(claimed) = self.schedule.take_claimed(id) {
             self.held -= 1;
             let mut attempt = Attempt::new(claimed);
             let Some(kept) = self.kept_attempts.remove(&attempt.ticket) else {
@@ -475,12 +471,7 @@ impl Core {
 
     /// Skips what an origin has left, some at a time.
     fn drain(&mut self, id: OriginId, reason: DrainReason, now: Moment) -> Result<(), CoreError> {
-        let reason = match reason {
-            DrainReason::RobotsUnreachable => SkipReason::RobotsUnreachable,
-            DrainReason::HostUnreachable => SkipReason::HostUnreachable,
-            DrainReason::HostLimit => SkipReason::HostLimit,
-            DrainReason::PrivateAddress => SkipReason::PrivateAddress,
-        };
+        let reason = skip_reason(reason);
         for _ in 0..SKIPS_AT_A_TIME {
             let Some(attempt) = self.next_attempt(id, now, true)? else {
                 break;
@@ -498,37 +489,33 @@ impl Core {
         mut attempt: Attempt,
         reason: SkipReason,
     ) -> Result<(), CoreError> {
-        self.skipped_at_once += 1;
         if let Some(record) = attempt.fallback.take() {
+            self.skipped_at_once += 1;
             let mut line = Vec::new();
             encode_line(&*record, &mut line)?;
             self.write_record(id, &record, &line, None)?;
         } else {
-            self.counters.skipped_after_queue.add(reason, 1);
-            if self.settings.log_skipped {
-                self.log_skipped_attempt(id, &attempt, reason)?;
-            }
+            self.skip_candidate(&attempt.candidate, reason)?;
         }
         self.acknowledge(attempt.ticket)
     }
 
-    fn log_skipped_attempt(
+    /// Counts a candidate that was never asked, and writes its row.
+    pub(super) fn skip_candidate(
         &mut self,
-        id: OriginId,
-        attempt: &Attempt,
+        candidate: &Candidate,
         reason: SkipReason,
     ) -> Result<(), CoreError> {
-        let candidate = &attempt.candidate;
-        let detail = match (&self.schedule.origin(id).robots, reason) {
-            (RobotsState::Known { rules, .. }, SkipReason::RobotsDenied) => {
-                let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
-                verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
-            }
-            (RobotsState::Drained(_), SkipReason::RobotsUnreachable | SkipReason::HostUnreachable) => {
-                self.schedule.origin(id).last_error.as_deref().map(str::to_owned)
-            }
-            (_, SkipReason::HostUnreachable) => {
-                self.schedule.host(id).last_error.as_deref().map(str::to_owned)
+        self.skipped_at_once += 1;
+        self.counters.skipped_after_queue.add(reason, 1);
+        if !self.settings.log_skipped {
+            return Ok(());
+        }
+        let detail = match reason {
+            SkipReason::RobotsDenied => self.rule_that_denies(candidate),
+            SkipReason::RobotsUnreachable | SkipReason::HostUnreachable => {
+                let error = self.schedule.standing(candidate.origin()).and_then(|(_, error)| error);
+                error.as_ref().map(describe)
             }
             _ => self.rule_behind(&candidate.url, reason),
         };
@@ -556,6 +543,13 @@ impl Core {
             sink.skipped(row)?;
         }
         Ok(())
+    }
+
+    fn rule_that_denies(&mut self, candidate: &Candidate) -> Option<String> {
+        let id = self.schedule.find(candidate.origin())?;
+        let RobotsState::Known { rules, .. } = &self.schedule.origin(id).robots else { return None };
+        let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
+        verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
     }
 
     /// The option that a skip is owed to, as a person would type it.
@@ -589,17 +583,6 @@ impl Core {
             let host = self.schedule.host(id).name.clone();
             self.events.push(Event::Drained { name: host, reason: DrainReason::HostLimit, error: None });
         }
-        Ok(())
-    }
-
-    /// Queues a candidate that is new.
-    pub(super) fn accept(&mut self, candidate: Candidate) -> Result<(), CoreError> {
-        let id = self.schedule.origin_of(candidate.origin());
-        self.shadow.accepted(candidate.key, candidate.depth);
-        self.frontier.push(self.schedule.origin(id).queue, candidate)?;
-        self.schedule.origin_mut(id).unclaimed += 1;
-        self.schedule.refresh(id);
-        self.counters.unique += 1;
         Ok(())
     }
 
@@ -643,28 +626,24 @@ impl Core {
         Ok(())
     }
 
-    /// Takes note of rules that are held from now on; where all of them are more than their share
-    /// of memory, those of origins that have nothing to do are let go, and fetched again when needed.
-    pub(super) fn hold_rules(&mut self, id: OriginId, rules: &RobotsRules) {
-        let bytes = rules.memory_bytes() as u64;
-        self.rules_bytes += bytes;
-        self.rules_held.push_back((id, bytes));
-        for _ in 0..self.rules_held.len().min(EVICTIONS_AT_A_TIME) {
-            if self.rules_bytes <= self.settings.rules_bytes {
-                break;
-            }
-            let Some((id, bytes)) = self.rules_held.pop_front() else { break };
-            let origin = self.schedule.origin_mut(id);
-            if origin.has_work() || !matches!(origin.robots, RobotsState::Known { .. }) {
-                self.rules_held.push_back((id, bytes));
-                continue;
-            }
-            origin.robots = RobotsState::Unknown;
-            self.rules_bytes -= bytes;
-        }
-    }
-
     pub(super) fn scope_generation(&self) -> u64 {
         self.scope.read().unwrap_or_else(PoisonError::into_inner).generation()
+    }
+}
+
+/// What is told of a host or an origin that was given up.
+pub(super) fn describe(error: &PageError) -> String {
+    if error.detail.is_empty() {
+        return error.kind.name().to_owned();
+    }
+    format!("{}: {}", error.kind.name(), error.detail)
+}
+
+pub(super) fn skip_reason(reason: DrainReason) -> SkipReason {
+    match reason {
+        DrainReason::RobotsUnreachable => SkipReason::RobotsUnreachable,
+        DrainReason::HostUnreachable => SkipReason::HostUnreachable,
+        DrainReason::HostLimit => SkipReason::HostLimit,
+        DrainReason::PrivateAddress => SkipReason::PrivateAddress,
     }
 }

@@ -12,7 +12,7 @@ use super::core::{Core, CoreSettings, Next};
 use super::job::{Job, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::worker::new_outcome;
 use crate::config::{Dedup, Options, ScopeKind};
-use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
+use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};
 use crate::model::{ErrorKind, LinkBatch, PageError, SkipReason, Via};
 use crate::robots::RobotsRules;
 use crate::scope::Scope;
@@ -93,6 +93,7 @@ pub(super) struct Setup {
     pub(super) delay: Duration,
     pub(super) doubts: usize,
     pub(super) filter_grows: bool,
+    pub(super) share: HostShare,
 }
 
 impl Default for Setup {
@@ -104,6 +105,7 @@ impl Default for Setup {
             delay: Duration::ZERO,
             doubts: 64,
             filter_grows: false,
+            share: HostShare { open_bytes: 1 << 20, residue_bytes: 1 << 18, secret: 3 },
         }
     }
 }
@@ -131,7 +133,6 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
         max_retry_after: config.max_retry_after,
         obey_robots: true,
         log_skipped: false,
-        rules_bytes: 1 << 20,
         largest_filter,
         doubts: setup.doubts,
         caps: super::core::Caps::default(),
@@ -142,7 +143,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
         settings,
         Box::new(MemoryFrontier::new()),
         visited,
-        Schedule::new(politeness, true),
+        Schedule::new(politeness, setup.share, true),
         scope.clone(),
         vec![Box::new(records.clone())],
     );

@@ -17,7 +17,7 @@ use crate::budget::Plan;
 use crate::config::{Config, ConfigError, Options, RobotsPolicy};
 use crate::extract::ExtractLimits;
 use crate::fetch::{FetchSetupError, Fetcher};
-use crate::frontier::{Moment, Politeness, Schedule};
+use crate::frontier::Politeness;
 use crate::scope::{Scope, ScopeError, canonical_rules};
 use crate::sink::{CrawlDirectory, DirectoryError, Sink};
 use crate::stats::{EndReason, Summary};
@@ -193,7 +193,7 @@ impl CrawlBuilder {
             settings: core_settings(&config, &plan, &filter),
             plan,
             filter,
-            schedule: schedule(&config, self.seed.unwrap_or(1)),
+            politeness: politeness(&config, self.seed.unwrap_or(1)),
             scope: scope.clone(),
             sinks: self.sinks,
             storage: Arc::new(FileSystem),
@@ -213,7 +213,7 @@ impl CrawlBuilder {
                     return Err(SetupError::NoSeeds);
                 }
                 let secret = new_secret()?;
-                let mut core = parts.in_memory()?;
+                let mut core = parts.in_memory(&secret)?;
                 setup::take_seeds(&mut core, seeds.into_iter(), &canonicalizer, &secret)?;
                 (core, secret, Fetcher::new(&config, hosts)?, None)
             }
@@ -276,8 +276,8 @@ fn check_open_files(concurrency: usize) -> Result<(), SetupError> {
     Err(SetupError::OpenFiles { limit, concurrency, needed })
 }
 
-fn schedule(config: &Config, seed: u64) -> Schedule {
-    let politeness = Politeness {
+fn politeness(config: &Config, seed: u64) -> Politeness {
+    Politeness {
         delay: config.delay,
         random_wait: config.random_wait,
         address_delay: config.ip_delay,
@@ -287,8 +287,7 @@ fn schedule(config: &Config, seed: u64) -> Schedule {
         host_failures: HOST_FAILURES,
         max_pages_per_host: config.max_pages_per_host,
         seed,
-    };
-    Schedule::new(politeness, config.robots == RobotsPolicy::Obey)
+    }
 }
 
 /// Failures of a host in a row after which it is given up; the pauses before are 1, 2, 4 and 8 seconds.
@@ -303,7 +302,6 @@ fn core_settings(config: &Config, plan: &Plan, filter: &FilterPlan) -> CoreSetti
         max_retry_after: config.max_retry_after,
         obey_robots: config.robots == RobotsPolicy::Obey,
         log_skipped: config.log_skipped,
-        rules_bytes: plan.caches / 2,
         largest_filter: filter.largest,
         doubts: usize::try_from(plan.doubts / DOUBT_BYTES).unwrap_or(usize::MAX).max(1),
         caps: Caps {

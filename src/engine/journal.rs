@@ -168,6 +168,8 @@ pub(crate) struct Journal {
     /// What the records before have counted.
     counted: Counters,
     kept: bool,
+    /// The last queue whose origin is noted: their numbers only rise.
+    opened: Option<QueueId>,
 }
 
 impl Journal {
@@ -265,8 +267,10 @@ impl Journal {
         }
     }
 
+    /// Notes whose a queue is, the first time that it is told.
     pub(crate) fn open(&mut self, queue: QueueId, origin: &str) {
-        if self.kept {
+        if self.kept && self.opened < Some(queue) {
+            self.opened = Some(queue);
             self.tag(13).number(u64::from(queue.0));
             Encoder(&mut self.record).text(origin);
         }

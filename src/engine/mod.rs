@@ -3,6 +3,7 @@
 //! One owner decides; workers share nothing mutable. [`Crawl`] is the way in.
 
 mod apply;
+mod buckets;
 mod core;
 #[cfg(test)]
 mod core_tests;

@@ -8,7 +8,7 @@ use super::job::{Job, Outcome, PageOutcome};
 use super::plan;
 use super::worker::new_outcome;
 use crate::config::{Options, ScopeKind};
-use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
+use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};
 use crate::model::{LinkBatch, Via};
 use crate::scope::Scope;
 use crate::url::{KeySecret, Parts};
@@ -53,14 +53,14 @@ impl OwnerProbe {
             max_retry_after: Duration::ZERO,
             obey_robots: false,
             log_skipped: false,
-            rules_bytes: 0,
             largest_filter: filter.largest,
             doubts: 4096,
             caps: Caps::default(),
         };
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         scope.write().unwrap_or_else(PoisonError::into_inner).add_seed("http://seed.test/");
-        let schedule = Schedule::new(politeness, false);
+        let share = HostShare { open_bytes: plan.caches / 2, residue_bytes: plan.caches / 4, secret: 1 };
+        let schedule = Schedule::new(politeness, share, false);
         let core = Core::new(settings, Box::new(MemoryFrontier::new()), visited, schedule, scope, Vec::new());
         let mut probe =
             Self { core, secret: KeySecret::from_seed(1), flying: Vec::new(), now: Moment::START };

@@ -14,12 +14,13 @@ use super::recovery::{read_state, remove_old_logs};
 use crate::budget::Plan;
 use crate::config::Config;
 use crate::fetch::SeedHost;
-use crate::frontier::{Frontier, MemoryFrontier, Moment, Schedule};
+use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, Schedule};
 use crate::model::{LinkBatch, Via};
 use crate::scope::Scope;
 use crate::sink::{CrawlDirectory, RecoveringFiles, ResultFiles, Sink};
 use crate::store::{Decoder, StateError, Storage, remove_unnamed};
 use crate::url::{Canonicalizer, KeySecret};
+use crate::visited::Visited;
 
 /// What every core is made of.
 pub(super) struct Parts {
@@ -27,7 +28,7 @@ pub(super) struct Parts {
     pub(super) settings: CoreSettings,
     pub(super) plan: Plan,
     pub(super) filter: FilterPlan,
-    pub(super) schedule: Schedule,
+    pub(super) politeness: Politeness,
     pub(super) scope: Arc<RwLock<Scope>>,
     pub(super) sinks: Vec<Box<dyn Sink>>,
     pub(super) storage: Arc<dyn Storage>,
@@ -42,13 +43,15 @@ const VISITED: &str = "visited";
 
 impl Parts {
     /// A core that forgets everything when the process ends.
-    pub(super) fn in_memory(self) -> Result<Core, SetupError> {
+    pub(super) fn in_memory(self, secret: &KeySecret) -> Result<Core, SetupError> {
         let visited = plan::visited(&self.config, &self.plan, &self.filter)?;
-        Ok(self.core(Box::new(MemoryFrontier::new()), visited))
+        Ok(self.core(secret, Box::new(MemoryFrontier::new()), visited))
     }
 
-    fn core(self, frontier: Box<dyn Frontier + Send>, visited: crate::visited::Visited) -> Core {
-        Core::new(self.settings, frontier, visited, self.schedule, self.scope, self.sinks)
+    fn core(self, secret: &KeySecret, frontier: Box<dyn Frontier + Send>, visited: Visited) -> Core {
+        let share = host_share(&self.plan, secret);
+        let schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
+        Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks)
     }
 
     /// A core whose state is kept in a directory in which nothing is yet.
@@ -66,7 +69,7 @@ impl Parts {
         let frontier = plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], None)?;
         let visited =
             plan::visited_on_disk(&self.config, &self.plan, &self.filter, storage, &places[1], None)?;
-        let mut core = self.core(Box::new(frontier), visited);
+        let mut core = self.core(secret, Box::new(frontier), visited);
         core.keep_state(keeper, files);
         core.checkpoint(Moment::START)?;
         Ok(core)
@@ -101,11 +104,11 @@ impl Parts {
         let canonicalizer = self.canonicalizer.clone();
         let keeping = self.keeping(&state_directory, state.secret.clone(), state.elapsed);
         let started_at = keeping.started_at;
-        let mut core = self.core(Box::new(frontier), visited);
+        let secret = state.secret.clone();
+        let mut core = self.core(&secret, Box::new(frontier), visited);
         core.scope_mut().restore(&mut Decoder(&state.scope)).map_err(malformed)?;
         core.schedule.restore(started_at, &state.schedule).map_err(malformed)?;
         let mut files = RecoveringFiles::open(&*storage, directory, &state.sinks)?;
-        let secret = state.secret.clone();
         let log = state_directory.join(log_name(state.log));
         core.restore(state);
         let seeds_in_manifest = core.seeds_taken;
@@ -129,6 +132,15 @@ impl Parts {
             started_at: u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX),
             elapsed_before,
         }
+    }
+}
+
+/// Half of what the caches have is for hosts in use and their rules, a quarter for what is remembered of others.
+fn host_share(plan: &Plan, secret: &KeySecret) -> HostShare {
+    HostShare {
+        open_bytes: plan.caches / 2,
+        residue_bytes: plan.caches / 4,
+        secret: secret.key("names of hosts and origins"),
     }
 }
 

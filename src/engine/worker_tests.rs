@@ -1,5 +1,5 @@
 use super::*;
-use crate::frontier::{Attempt, BUCKETS, Claimed, OriginId, Politeness, QueueId, Schedule, Ticket};
+use crate::frontier::{HostShare, Attempt, BUCKETS, Claimed, OriginId, Politeness, QueueId, Schedule, Ticket};
 use crate::model::Candidate;
 
 fn origin() -> OriginId {
@@ -14,7 +14,8 @@ fn origin() -> OriginId {
         max_pages_per_host: None,
         seed: 1,
     };
-    Schedule::new(politeness, false).origin_of("http://a.test")
+    let share = HostShare { open_bytes: 0, residue_bytes: 0, secret: 1 };
+    Schedule::new(politeness, share, false).origin_of("http://a.test")
 }
 
 fn page_outcome() -> PageOutcome {

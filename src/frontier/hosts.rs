@@ -1,4 +1,4 @@
-//! Hosts and origins: what is known of each, and what it has to do.
+//! Hosts and origins in use: what is known of each, and what it has to do.
 //!
 //! A *host* (a name) is what politeness speaks of; an *origin* (scheme, host
 //! and port) is what robots.txt speaks of and what has a queue. When something
@@ -9,15 +9,16 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Claimed, Moment, QueueId, Ticket};
-use crate::model::{Candidate, Record};
+use super::attempts::Waiting;
+use super::{Claimed, Moment, QueueId};
+use crate::model::PageError;
 use crate::robots::RobotsRules;
 
-/// A host name, by number.
+/// An open host, by number; the number is given again once it is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostId(pub(super) u32);
 
-/// An origin, by number.
+/// An open origin, by number; the number is given again once it is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OriginId(pub(super) u32);
 
@@ -28,7 +29,7 @@ impl HostId {
 }
 
 impl OriginId {
-    /// The number, counted from 0 in order of appearance.
+    /// The number: small, for it is given again.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -55,6 +56,21 @@ pub struct Politeness {
     pub max_pages_per_host: Option<u64>,
     /// Seeds the random factor.
     pub seed: u64,
+}
+
+/// The share of memory that hosts have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostShare {
+    /// Bytes of open hosts and origins: their state, the rules of their robots.txt, and what is
+    /// claimed and waits. Past it no host is opened. What is in flight is not counted, and
+    /// each open origin may hold one candidate and one attempt more.
+    pub open_bytes: u64,
+    /// Bytes for what is remembered of hosts that were closed. Not counted: how many records each
+    /// has, which is kept only under `--max-pages-per-host` (see [`Schedule::memory_bytes`](super::Schedule::memory_bytes)).
+    pub residue_bytes: u64,
+    /// What the hash of a host's name depends on, so that nobody can aim at it; of the crawl, for
+    /// buckets and what is remembered are found by it.
+    pub secret: u64,
 }
 
 /// What is known of an origin's robots.txt.
@@ -117,79 +133,6 @@ pub enum DrainReason {
     PrivateAddress,
 }
 
-/// A candidate on its way, with what has happened to it so far.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Attempt {
-    /// Its place in its queue, for the acknowledgement; its URL may meanwhile be of another origin.
-    pub ticket: Ticket,
-    /// What to fetch; its URL may have been replaced by another spelling of the same key.
-    pub candidate: Candidate,
-    /// Requests made so far.
-    pub requests: u32,
-    /// Requests that failed so far.
-    pub failures: u32,
-    /// It was asked again at once after its connection broke before any answer.
-    pub reconnected: bool,
-    /// When the last request began.
-    pub started: Moment,
-    /// The canonical spelling has been put in place of the one as written.
-    pub respelled: bool,
-    /// The record to write if nothing better comes.
-    pub fallback: Option<Box<Record>>,
-}
-
-impl Attempt {
-    /// The first attempt at a claimed candidate.
-    pub fn new(claimed: Claimed) -> Self {
-        Self {
-            ticket: claimed.ticket,
-            candidate: claimed.candidate,
-            requests: 0,
-            failures: 0,
-            reconnected: false,
-            started: Moment::START,
-            respelled: false,
-            fallback: None,
-        }
-    }
-}
-
-/// Whether an origin has something to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Availability {
-    /// At once, as far as the origin is concerned.
-    Now,
-    /// Not before this moment.
-    At(Moment),
-    /// Not until something happens.
-    Never,
-}
-
-#[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) at: Moment,
-    pub(super) ticket: u64,
-    pub(super) attempt: Attempt,
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.ticket) == (other.at, other.ticket)
-    }
-}
-impl Eq for Waiting {}
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Waiting {
-    // Reversed, so that the heap gives the earliest first.
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (other.at, other.ticket).cmp(&(self.at, self.ticket))
-    }
-}
-
 /// Attempts of one origin that may wait at a time before no new candidate of it is claimed.
 const MOST_WAITING: usize = 16;
 
@@ -205,70 +148,125 @@ pub struct Origin {
     /// What is known of its robots.txt.
     pub robots: RobotsState,
     /// What went wrong last with its robots.txt.
-    pub last_error: Option<Arc<str>>,
-    /// Candidates claimed from the frontier, to be fetched next.
-    pub claimed: VecDeque<Claimed>,
+    pub last_error: Option<Box<PageError>>,
     /// Candidates of its queue that are not claimed.
     pub unclaimed: u64,
+    /// Candidates claimed from the frontier, to be fetched next.
+    pub(super) claimed: VecDeque<Claimed>,
     pub(super) waiting: BinaryHeap<Waiting>,
+    /// Bytes of `claimed` and `waiting`.
+    pub(super) held_bytes: u64,
+    /// Bytes of rules that are charged to it: what it has, or is expected to need.
+    pub(super) rules_bytes: u64,
+    /// It has rules, or has been promised room for them.
+    pub(super) holds_rules: bool,
+    /// Its place in line, where its rules found no room: it waits until they would.
+    pub(super) starved: Option<u64>,
+    /// Jobs in flight that name it.
+    pub(super) in_use: u32,
+    /// Its place among the idle ones, where it is idle.
+    pub(super) idle: Option<u64>,
     pub(super) in_ready: bool,
     pub(super) timed_at: Option<Moment>,
 }
 
 impl Origin {
+    pub(super) fn new(name: Arc<str>, host: HostId, queue: QueueId) -> Self {
+        Self {
+            name,
+            host,
+            queue,
+            robots: RobotsState::Unknown,
+            last_error: None,
+            unclaimed: 0,
+            claimed: VecDeque::new(),
+            waiting: BinaryHeap::new(),
+            held_bytes: 0,
+            rules_bytes: 0,
+            holds_rules: false,
+            starved: None,
+            in_use: 0,
+            idle: None,
+            in_ready: false,
+            timed_at: None,
+        }
+    }
+
+    /// What stands in a place that nobody holds.
+    pub(super) fn vacant() -> Self {
+        Self::new(Arc::default(), HostId(0), QueueId(0))
+    }
+
     /// Attempts that wait for their time.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether new candidates may be taken from its queue.
-    pub fn may_claim(&self) -> bool {
-        self.waiting.len() < MOST_WAITING
+    /// Whether new candidates may be taken from its queue; where memory is short (`pressed`) only
+    /// while nothing of it waits.
+    pub(super) fn may_claim(&self, pressed: bool) -> bool {
+        self.waiting.len() < if pressed { 1 } else { MOST_WAITING }
     }
 
     /// Whether anything of it is queued, claimed or waiting.
     pub fn has_work(&self) -> bool {
-        self.unclaimed > 0 || !self.claimed.is_empty() || !self.waiting.is_empty()
+        self.has_new() || !self.waiting.is_empty()
     }
 
-    /// `host_done`: everything left is to be skipped. `only_waiting`: a limit leaves room for
-    /// what was begun, and for nothing new.
+    fn has_new(&self) -> bool {
+        self.unclaimed > 0 || !self.claimed.is_empty()
+    }
+
+    /// Whether it has nothing to do and nobody speaks of it: it may be closed, if its host may.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.has_work() && self.in_use == 0 && !matches!(self.robots, RobotsState::Fetching { .. })
+    }
+
+    /// Whether it has something to do at once, and when what waits is to be looked at.
+    /// `host_done`: everything left is to be skipped.
     pub(super) fn availability(
         &self,
         host_done: bool,
-        only_waiting: bool,
+        pressed: bool,
         obey_robots: bool,
-    ) -> Availability {
+    ) -> (bool, Option<Moment>) {
         if !self.has_work() {
-            return Availability::Never;
-        }
-        if host_done {
-            return Availability::Now;
+            return (false, None);
         }
         match &self.robots {
-            RobotsState::Drained(_) => Availability::Now,
-            RobotsState::Unknown if obey_robots => Availability::Now,
-            RobotsState::Fetching { .. } => Availability::Never,
-            RobotsState::Retry { at, .. } | RobotsState::Redirected { at, .. } => Availability::At(*at),
+            _ if host_done => (true, None),
+            RobotsState::Drained(_) => (true, None),
+            RobotsState::Unknown if obey_robots => (self.starved.is_none(), None),
+            RobotsState::Fetching { .. } => (false, None),
+            RobotsState::Retry { at, .. } | RobotsState::Redirected { at, .. } => (false, Some(*at)),
             RobotsState::Known { .. } | RobotsState::Unknown => {
-                let new = self.unclaimed > 0 || !self.claimed.is_empty();
-                if new && self.may_claim() && !only_waiting {
-                    return Availability::Now;
-                }
-                self.waiting.peek().map_or(Availability::Never, |first| Availability::At(first.at))
+                (self.has_new() && self.may_claim(pressed), self.waiting.peek().map(|first| first.at))
             }
         }
     }
+
+    /// Whether something that was begun may go on now, as far as was seen when its time came.
+    pub(super) fn may_go_on(&self) -> bool {
+        !self.waiting.is_empty() && self.timed_at.is_none() && !self.is_blocked()
+    }
+
+    /// Whether it must wait for its robots.txt, or for room for it.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.starved.is_some() || matches!(self.robots, RobotsState::Fetching { .. })
+    }
 }
 
+/// Where a host's address look-up stands, and which place its address has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Address {
+    /// Nothing depends on it.
+    Irrelevant,
     Unknown,
     Resolving,
-    Known(usize),
+    Known(u32),
 }
 
-/// A host name: what politeness speaks of.
+/// A host name in use: what politeness speaks of.
 #[derive(Debug)]
 pub struct Host {
     /// The name, without port.
@@ -287,21 +285,84 @@ pub struct Host {
     pub transient_failures: u32,
     /// Answers in a row that asked to slow down without saying for how long.
     pub slow_downs: u32,
+    /// Origins given up in a row because nobody answered there.
+    pub dead_origins: u32,
     /// Given up, and why.
     pub drained: Option<DrainReason>,
-    /// What happened last before it was given up.
-    pub last_error: Option<Arc<str>>,
+    /// What happened last before it, or one of its origins, was given up.
+    pub last_error: Option<Box<PageError>>,
     /// When the running pause after a failure was imposed: requests from before belong to that failure.
     pub(super) failed_at: Option<Moment>,
+    /// Tells it from those that had its number before.
+    pub(super) serial: u64,
     /// Counted among the hosts that share the slots.
     pub(super) active: bool,
     pub(super) origins: Vec<OriginId>,
     pub(super) next_allowed: Moment,
     pub(super) crawl_delay: Duration,
     pub(super) address: Address,
+    /// It waits in line at its address.
+    pub(super) parked: bool,
+    /// Set aside, with what it has to begin: a limit leaves no room.
+    pub(super) held: bool,
     pub(super) ready: VecDeque<OriginId>,
     pub(super) timed: BinaryHeap<Reverse<(Moment, OriginId)>>,
     /// The one entry of the heap that counts.
     pub(super) entry: Option<(Moment, u64)>,
-    pub(super) parked_at_address: bool,
+}
+
+impl Host {
+    pub(super) fn new(name: Arc<str>, serial: u64, address: Address) -> Self {
+        Self {
+            name,
+            in_flight: 0,
+            pages_in_flight: 0,
+            records: 0,
+            owed: 0,
+            failures: 0,
+            transient_failures: 0,
+            slow_downs: 0,
+            dead_origins: 0,
+            drained: None,
+            last_error: None,
+            failed_at: None,
+            serial,
+            active: false,
+            origins: Vec::new(),
+            next_allowed: Moment::START,
+            crawl_delay: Duration::ZERO,
+            address,
+            parked: false,
+            held: false,
+            ready: VecDeque::new(),
+            timed: BinaryHeap::new(),
+            entry: None,
+        }
+    }
+
+    /// What stands in a place that nobody holds.
+    pub(super) fn vacant() -> Self {
+        Self::new(Arc::default(), 0, Address::Irrelevant)
+    }
+}
+
+/// The host name in `scheme://host[:port]`; brackets of an IPv6 literal stay.
+pub(super) fn host_name(origin: &str) -> &str {
+    let authority = authority(origin);
+    let name = match authority.rfind(':') {
+        Some(colon) if !authority.ends_with(']') => &authority[..colon],
+        _ => authority,
+    };
+    // The root's dot names the same host (RFC 1034 section 3.1).
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+/// Whether an origin names a port, which is then not its scheme's own.
+pub(super) fn names_a_port(origin: &str) -> bool {
+    let authority = authority(origin);
+    !authority.ends_with(']') && authority.contains(':')
+}
+
+fn authority(origin: &str) -> &str {
+    origin.split_once("://").map_or(origin, |(_, authority)| authority)
 }

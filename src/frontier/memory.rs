@@ -47,12 +47,12 @@ impl MemoryFrontier {
 }
 
 impl Frontier for MemoryFrontier {
-    fn push(&mut self, queue: QueueId, candidate: Candidate) -> Result<Ticket, FrontierError> {
-        let class = class_of(&candidate);
+    fn push(&mut self, queue: QueueId, candidate: &Candidate) -> Result<Ticket, FrontierError> {
+        let class = class_of(candidate);
         let held = self.queues.entry(queue).or_default();
         let lane = held.lanes.entry(class).or_default();
         let sequence = lane.head + lane.waiting.len() as u64;
-        lane.waiting.push_back(candidate);
+        lane.waiting.push_back(candidate.clone());
         held.length += 1;
         self.length += 1;
         Ok(Ticket { queue, class, sequence })

@@ -1,22 +1,30 @@
 //! The frontier: candidates not yet fetched, and when each host may be asked.
 //!
-//! [`Frontier`] holds the candidates, one queue per origin, shallower ones
-//! first. [`Schedule`] holds who may be asked when: hosts, their delays,
-//! pauses and failures. Neither knows of the network, of the visited set or of
+//! [`Frontier`] holds the candidates, shallower ones first: one queue for each origin in use, and
+//! buckets for all others. [`Schedule`] holds who may be asked when: the hosts in use, their
+//! delays, pauses and failures, in a share of memory. Neither knows of the network, of the visited set or of
 //! a clock; time is an argument.
 
 mod addresses;
+mod attempts;
+mod failures;
 mod hosts;
+mod limits;
 mod memory;
+mod opening;
+mod residues;
+mod restoring;
+mod rules;
 mod schedule;
+mod slots;
 
 use std::time::Duration;
 
-pub use hosts::{
-    Attempt, Availability, DrainReason, Host, HostId, Origin, OriginId, Politeness, RobotsState,
-};
+pub use attempts::Attempt;
+pub use failures::{FIRST_PAUSE, Failed, doubled};
+pub use hosts::{DrainReason, Host, HostId, HostShare, Origin, OriginId, Politeness, RobotsState};
 pub use memory::MemoryFrontier;
-pub use schedule::{FIRST_PAUSE, Failed, Pick, Schedule, doubled};
+pub use schedule::{Pick, Schedule};
 
 use crate::model::Candidate;
 use crate::store::StateError;
@@ -96,7 +104,7 @@ pub enum FrontierError {
 /// [`DEEPEST_CLASS`].
 pub trait Frontier {
     /// Appends a candidate to a queue.
-    fn push(&mut self, queue: QueueId, candidate: Candidate) -> Result<Ticket, FrontierError>;
+    fn push(&mut self, queue: QueueId, candidate: &Candidate) -> Result<Ticket, FrontierError>;
 
     /// Takes up to `most` candidates from the head of a queue and appends them to `claimed`.
     fn claim(

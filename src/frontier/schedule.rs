@@ -1,8 +1,10 @@
-//! When each host may be asked: delays, pauses, failures, slots.
+//! When each host may be asked: delays, slots, turns.
 //!
 //! A heap holds each host that has something to do once, by the time it may be
 //! asked next, so no call looks at all hosts. Hosts that may be asked at once
-//! take turns.
+//! take turns. Its methods stand in files by what they are about: which hosts are
+//! [open](super::opening), the room for [rules](super::rules), [failures](super::failures),
+//! [limits](super::limits), [addresses](super::addresses), [restoring](super::restoring).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -11,11 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::addresses::AddressState;
-use super::hosts::{
-    Address, Attempt, Availability, DrainReason, Host, HostId, Origin, OriginId, Politeness, RobotsState,
-    Waiting,
-};
-use super::{BUCKETS, Moment, QueueId};
+use super::hosts::{Address, Host, HostId, HostShare, Origin, OriginId, Politeness};
+use super::residues::Residues;
+use super::slots::Slots;
+use super::{BUCKETS, Moment};
 
 /// What [`Schedule::pick`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,18 +31,31 @@ pub enum Pick {
     Nothing,
 }
 
-/// All hosts and origins, and when each may be asked.
+/// The hosts and origins in use, and when each may be asked; and what is remembered of others.
 #[derive(Debug)]
 pub struct Schedule {
     pub(super) politeness: Politeness,
+    pub(super) share: HostShare,
     pub(super) obey_robots: bool,
-    pub(super) hosts: Vec<Host>,
-    pub(super) origins: Vec<Origin>,
+    pub(super) hosts: Slots<Host>,
+    pub(super) origins: Slots<Origin>,
     pub(super) host_names: HashMap<Arc<str>, HostId>,
     pub(super) origin_names: HashMap<Arc<str>, OriginId>,
     pub(super) heap: BinaryHeap<Reverse<(Moment, u64, HostId)>>,
-    pub(super) addresses: Vec<AddressState>,
-    pub(super) address_numbers: HashMap<IpAddr, usize>,
+    pub(super) addresses: Slots<AddressState>,
+    pub(super) address_numbers: HashMap<IpAddr, u32>,
+    pub(super) residues: Residues,
+    /// Bytes of what is open.
+    pub(super) used: u64,
+    /// Idle origins, the longest first; an entry counts while the origin has its ticket.
+    pub(super) idle: VecDeque<(OriginId, u64)>,
+    /// Origins in line for room for their rules, and how much they need.
+    pub(super) starved: VecDeque<(OriginId, u64, u64)>,
+    /// Origins that have rules or are promised room for some.
+    pub(super) rules_holders: usize,
+    /// Hosts set aside while nothing new may begin, with their serial numbers.
+    pub(super) held: VecDeque<(HostId, u64)>,
+    pub(super) next_queue: u32,
     pub(super) next_ticket: u64,
     pub(super) random: u64,
     pub(super) last: Option<OriginId>,
@@ -50,153 +64,45 @@ pub struct Schedule {
     /// Hosts that have work or requests in flight.
     pub(super) active_hosts: usize,
     pub(super) hold_new: bool,
+    pub(super) any_drained: bool,
+    /// Host state was restored: the process was started anew.
+    pub(super) restored: bool,
+    /// The latest moment it was told of.
+    pub(super) clock: Moment,
 }
 
 impl Schedule {
     /// A schedule without hosts; `obey_robots` holds pages back until their robots.txt is known.
-    pub fn new(politeness: Politeness, obey_robots: bool) -> Self {
+    pub fn new(politeness: Politeness, share: HostShare, obey_robots: bool) -> Self {
         let random = politeness.seed | 1;
         Self {
             politeness,
+            share,
             obey_robots,
-            hosts: Vec::new(),
-            origins: Vec::new(),
+            hosts: Slots::new(),
+            origins: Slots::new(),
             host_names: HashMap::new(),
             origin_names: HashMap::new(),
             heap: BinaryHeap::new(),
-            addresses: Vec::new(),
+            addresses: Slots::new(),
             address_numbers: HashMap::new(),
+            residues: Residues::new(share.residue_bytes),
+            used: 0,
+            idle: VecDeque::new(),
+            starved: VecDeque::new(),
+            rules_holders: 0,
+            held: VecDeque::new(),
+            next_queue: BUCKETS,
             next_ticket: 0,
             random,
             last: None,
             owed: 0,
             active_hosts: 0,
             hold_new: false,
+            any_drained: false,
+            restored: false,
+            clock: Moment::START,
         }
-    }
-
-    /// Attempts that wait and will end in a record, whatever comes.
-    pub fn owed(&self) -> u64 {
-        self.owed
-    }
-
-    /// Whether nothing new is to be picked, only what was begun: a limit leaves no more room.
-    pub fn hold_new(&mut self, hold: bool) {
-        if self.hold_new == hold {
-            return;
-        }
-        self.hold_new = hold;
-        if !hold {
-            for origin in 0..self.origins.len() {
-                self.refresh(OriginId(origin as u32));
-            }
-        }
-    }
-
-    /// Whether a new candidate of this origin may be begun; what was begun may always go on.
-    pub fn may_begin(&self, id: OriginId) -> bool {
-        let origin = &self.origins[id.index()];
-        origin.may_claim() && !self.hold_new && !self.host_reserved(&self.hosts[origin.host.index()])
-    }
-
-    /// Whether every record that `--max-pages-per-host` allows is written, in flight or owed.
-    fn host_reserved(&self, host: &Host) -> bool {
-        let most = self.politeness.max_pages_per_host;
-        most.is_some_and(|most| host.records + u64::from(host.pages_in_flight) + host.owed >= most)
-    }
-
-    /// Takes an attempt of an origin whose time has come, or any where `drained`.
-    pub fn take_waiting(&mut self, id: OriginId, now: Moment, drained: bool) -> Option<Attempt> {
-        let origin = &mut self.origins[id.index()];
-        if !drained && origin.waiting.peek()?.at > now {
-            return None;
-        }
-        let attempt = origin.waiting.pop()?.attempt;
-        if attempt.fallback.is_some() {
-            self.owed -= 1;
-            self.hosts[origin.host.index()].owed -= 1;
-        }
-        Some(attempt)
-    }
-
-    /// When a request to this origin's host could begin, as far as is known.
-    pub fn open_at(&self, id: OriginId, now: Moment) -> Moment {
-        let host = self.host(id);
-        if host.in_flight < self.slots(host) {
-            return host.next_allowed.max(now);
-        }
-        now.after(BUSY)
-    }
-
-    /// The number of an origin (`scheme://host[:port]`), made where it is new.
-    pub fn origin_of(&mut self, name: &str) -> OriginId {
-        // Links of one page mostly share one origin.
-        if let Some(last) = self.last
-            && &*self.origins[last.index()].name == name
-        {
-            return last;
-        }
-        let id = match self.origin_names.get(name) {
-            Some(id) => *id,
-            None => self.new_origin(name),
-        };
-        self.last = Some(id);
-        id
-    }
-
-    fn new_origin(&mut self, name: &str) -> OriginId {
-        let host = self.host_of(host_name(name));
-        let id = OriginId(u32::try_from(self.origins.len()).unwrap_or(u32::MAX));
-        let name: Arc<str> = name.into();
-        self.origins.push(Origin {
-            name: name.clone(),
-            host,
-            queue: QueueId(BUCKETS + id.0),
-            robots: RobotsState::Unknown,
-            last_error: None,
-            claimed: VecDeque::new(),
-            unclaimed: 0,
-            waiting: BinaryHeap::new(),
-            in_ready: false,
-            timed_at: None,
-        });
-        self.hosts[host.index()].origins.push(id);
-        self.origin_names.insert(name, id);
-        id
-    }
-
-    fn host_of(&mut self, name: &str) -> HostId {
-        if let Some(id) = self.host_names.get(name) {
-            return *id;
-        }
-        let id = HostId(u32::try_from(self.hosts.len()).unwrap_or(u32::MAX));
-        let name: Arc<str> = name.into();
-        let address =
-            if self.politeness.address_delay.is_zero() { Address::Known(0) } else { Address::Unknown };
-        self.hosts.push(Host {
-            name: name.clone(),
-            in_flight: 0,
-            pages_in_flight: 0,
-            records: 0,
-            owed: 0,
-            failures: 0,
-            transient_failures: 0,
-            slow_downs: 0,
-            drained: None,
-            last_error: None,
-            failed_at: None,
-            active: false,
-            origins: Vec::new(),
-            next_allowed: Moment::START,
-            crawl_delay: Duration::ZERO,
-            address,
-            ready: VecDeque::new(),
-            timed: BinaryHeap::new(),
-            entry: None,
-            parked_at_address: false,
-        });
-        self.host_names.insert(name, id);
-        id
     }
 
     /// An origin.
@@ -219,72 +125,64 @@ impl Schedule {
         &mut self.hosts[self.origins[id.index()].host.index()]
     }
 
-    /// Every host, in order of appearance.
+    /// Every open host.
     pub fn hosts(&self) -> impl Iterator<Item = &Host> {
-        self.hosts.iter()
+        self.hosts.iter().filter(|host| host.serial > 0)
     }
 
-    /// Every origin, in order of appearance.
-    pub fn origins(&self) -> impl Iterator<Item = &Origin> {
-        self.origins.iter()
+    /// How many hosts are open.
+    pub fn open_hosts(&self) -> usize {
+        self.hosts.len()
     }
 
-    /// Why everything of this origin is to be skipped, where it is.
-    pub fn drained(&self, id: OriginId) -> Option<DrainReason> {
-        let origin = &self.origins[id.index()];
-        let host = &self.hosts[origin.host.index()];
-        if host.drained.is_some() {
-            return host.drained;
-        }
-        if self.politeness.max_pages_per_host.is_some_and(|most| host.records >= most) {
-            return Some(DrainReason::HostLimit);
-        }
-        match origin.robots {
-            RobotsState::Drained(reason) => Some(reason),
-            _ => None,
-        }
+    /// How many origins are open.
+    pub fn open_origins(&self) -> usize {
+        self.origins.len()
     }
 
-    /// Lets an attempt wait until `at`.
-    pub fn wait(&mut self, id: OriginId, attempt: Attempt, at: Moment) {
-        let ticket = self.ticket();
-        if attempt.fallback.is_some() {
-            self.owed += 1;
-            self.host_mut(id).owed += 1;
+    /// When a request to this origin could begin, as far as is known, whether or not it is open.
+    pub fn open_at(&mut self, name: &str, now: Moment) -> Moment {
+        let Some(id) = self.host_names.get(super::hosts::host_name(name)).copied() else {
+            let key = self.hash(super::hosts::host_name(name));
+            return self.residues.get(key).map_or(now, |residue| residue.until.max(now));
+        };
+        let host = &self.hosts[id.index()];
+        if host.in_flight >= self.slots(host) || self.address_busy(id) {
+            return now.after(BUSY);
         }
-        self.origins[id.index()].waiting.push(Waiting { at, ticket, attempt });
-        self.refresh(id);
+        host.next_allowed.max(self.address_allows(id)).max(now)
     }
 
     /// Looks again at when an origin and its host have something to do.
     pub fn refresh(&mut self, id: OriginId) {
         let host_id = self.origins[id.index()].host;
         let done = self.host_done(host_id);
-        let only_waiting = self.hold_new || self.host_reserved(&self.hosts[host_id.index()]);
+        let (pressed, obey_robots) = (self.is_pressed(), self.obey_robots);
         let origin = &mut self.origins[id.index()];
         let host = &mut self.hosts[host_id.index()];
-        match origin.availability(done, only_waiting, self.obey_robots) {
-            Availability::Now => {
-                origin.timed_at = None;
-                if !origin.in_ready {
-                    origin.in_ready = true;
-                    host.ready.push_back(id);
-                }
-            }
-            Availability::At(at) => {
-                if origin.timed_at != Some(at) {
-                    origin.timed_at = Some(at);
-                    host.timed.push(Reverse((at, id)));
-                }
-            }
-            Availability::Never => origin.timed_at = None,
+        let (at_once, at) = origin.availability(done, pressed, obey_robots);
+        if at_once && !origin.in_ready {
+            origin.in_ready = true;
+            host.ready.push_back(id);
         }
+        if at != origin.timed_at {
+            origin.timed_at = at;
+            host.timed.extend(at.map(|at| Reverse((at, id))));
+            if host.timed.len() > 2 * host.origins.len() + 16 {
+                let origins = &self.origins;
+                host.timed.retain(|Reverse((at, id))| origins[id.index()].timed_at == Some(*at));
+            }
+        }
+        self.note_idle(id);
         self.place(host_id);
     }
 
-    pub(super) fn host_done(&self, id: HostId) -> bool {
-        let host = &self.hosts[id.index()];
-        host.drained.is_some() || self.politeness.max_pages_per_host.is_some_and(|most| host.records >= most)
+    /// Every origin of the host is looked at again (it was given up, or reached its limit).
+    pub fn refresh_host(&mut self, id: OriginId) {
+        let host = self.origins[id.index()].host.index();
+        for place in 0..self.hosts[host].origins.len() {
+            self.refresh(self.hosts[host].origins[place]);
+        }
     }
 
     /// Requests that may be in flight to a host at a time.
@@ -301,32 +199,47 @@ impl Schedule {
         self.politeness.delay.max(host.crawl_delay)
     }
 
+    /// Whether something of a host may go on or begin at once, its delay aside.
+    fn has_ready(&self, host: &Host) -> bool {
+        if host.held || self.is_reserved(host) {
+            return host.ready.iter().any(|origin| self.origins[origin.index()].may_go_on());
+        }
+        !host.ready.is_empty()
+    }
+
     /// When the host has something to do, where it has.
-    fn due(&mut self, id: HostId) -> Option<Moment> {
+    pub(super) fn due(&mut self, id: HostId) -> Option<Moment> {
         let done = self.host_done(id);
         let host = &self.hosts[id.index()];
         if done && !host.ready.is_empty() {
             return Some(Moment::START);
         }
-        if host.in_flight >= self.slots(host) || host.parked_at_address || host.address == Address::Resolving
-        {
+        if host.in_flight >= self.slots(host) || host.parked || host.address == Address::Resolving {
             return None;
         }
-        if !host.ready.is_empty() {
-            return Some(host.next_allowed);
+        let allowed = host.next_allowed.max(self.address_allows(id));
+        if self.has_ready(host) {
+            return Some(allowed);
         }
         let host = &mut self.hosts[id.index()];
         while let Some(Reverse((at, origin))) = host.timed.peek() {
             if self.origins[origin.index()].timed_at == Some(*at) {
-                return Some(host.next_allowed.max(*at));
+                return Some(allowed.max(*at));
             }
             host.timed.pop();
         }
         None
     }
 
+    /// Looks again at when a host has something to do.
     pub(super) fn place(&mut self, id: HostId) {
         let due = self.due(id);
+        self.enter(id, due);
+        self.review_election(id, due);
+    }
+
+    /// Enters a host in the heap.
+    pub(super) fn enter(&mut self, id: HostId, due: Option<Moment>) {
         let host = &mut self.hosts[id.index()];
         let active = host.in_flight > 0 || !host.ready.is_empty();
         if active != host.active {
@@ -342,53 +255,74 @@ impl Schedule {
                 self.heap.push(Reverse((at, self.next_ticket, id)));
             }
         }
+        if self.heap.len() > 2 * self.hosts.len() + 64 {
+            let hosts = &self.hosts;
+            self.heap.retain(|Reverse((at, ticket, id))| hosts[id.index()].entry == Some((*at, *ticket)));
+        }
     }
 
-    fn ticket(&mut self) -> u64 {
+    pub(super) fn ticket(&mut self) -> u64 {
         self.next_ticket += 1;
         self.next_ticket
     }
 
     /// Finds an origin that may be asked now.
     pub fn pick(&mut self, now: Moment) -> Pick {
+        self.clock = self.clock.max(now);
+        self.feed(now);
+        self.bring_back();
         loop {
-            let Some(&Reverse((at, ticket, id))) = self.heap.peek() else {
-                return Pick::Nothing;
-            };
-            if self.hosts[id.index()].entry != Some((at, ticket)) {
-                self.heap.pop();
-                continue;
-            }
-            if at > now {
-                return Pick::NotBefore(at);
-            }
-            self.heap.pop();
-            self.hosts[id.index()].entry = None;
-            // Records written since may have used up the host's limit.
-            if self.due(id).is_none_or(|due| due > now) {
-                self.place(id);
-                continue;
-            }
-            if self.held_by_address(id, now) {
-                continue;
-            }
-            if let Some(origin) = self.next_origin(id, now) {
-                if self.hosts[id.index()].address == Address::Unknown && !self.host_done(id) {
-                    self.put_back(id, origin);
-                    return Pick::Address(origin);
+            let first = self.heap.peek().map(|Reverse(entry)| *entry);
+            let nothing = match first {
+                Some((at, ticket, id)) if self.hosts[id.index()].entry != Some((at, ticket)) => {
+                    self.heap.pop();
+                    continue;
                 }
-                return Pick::Origin(origin);
+                Some((at, _, _)) if at > now => Pick::NotBefore(at),
+                Some((_, _, id)) => {
+                    self.heap.pop();
+                    match self.pick_of(id, now) {
+                        Some(pick) => return pick,
+                        None => continue,
+                    }
+                }
+                None => Pick::Nothing,
+            };
+            if !self.bring_back() {
+                return nothing;
             }
-            self.place(id);
         }
     }
 
-    fn put_back(&mut self, id: HostId, origin: OriginId) {
-        self.origins[origin.index()].in_ready = true;
-        self.hosts[id.index()].ready.push_front(origin);
+    /// What may be asked of a host whose entry has come up.
+    fn pick_of(&mut self, id: HostId, now: Moment) -> Option<Pick> {
+        self.hosts[id.index()].entry = None;
+        // Records written since may have used up the host's limit.
+        if self.due(id).is_none_or(|due| due > now) {
+            self.place(id);
+            return None;
+        }
+        if self.held_by_address(id) {
+            return None;
+        }
+        let Some(origin) = self.next_origin(id, now) else {
+            if self.hold_new {
+                self.set_aside(id);
+            }
+            self.place(id);
+            return None;
+        };
+        if self.hosts[id.index()].address == Address::Unknown && !self.host_done(id) {
+            self.origins[origin.index()].in_ready = true;
+            self.hosts[id.index()].ready.push_front(origin);
+            return Some(Pick::Address(origin));
+        }
+        Some(Pick::Origin(origin))
     }
 
     fn next_origin(&mut self, id: HostId, now: Moment) -> Option<OriginId> {
+        let done = self.host_done(id);
+        let only_begun = !done && (self.hold_new || self.is_reserved(&self.hosts[id.index()]));
         let host = &mut self.hosts[id.index()];
         while let Some(Reverse((at, origin))) = host.timed.peek().copied() {
             let timed = &mut self.origins[origin.index()];
@@ -406,35 +340,47 @@ impl Schedule {
                 break;
             }
         }
-        let origin = host.ready.pop_front()?;
-        self.origins[origin.index()].in_ready = false;
-        Some(origin)
+        let origins = &mut self.origins;
+        if only_begun {
+            let place = host.ready.iter().position(|origin| origins[origin.index()].may_go_on())?;
+            let origin = host.ready.remove(place)?;
+            origins[origin.index()].in_ready = false;
+            return Some(origin);
+        }
+        while let Some(origin) = host.ready.pop_front() {
+            origins[origin.index()].in_ready = false;
+            if done || !origins[origin.index()].is_blocked() {
+                return Some(origin);
+            }
+        }
+        None
     }
 
     /// A request to this origin begins.
     pub fn started(&mut self, id: OriginId, page: bool) {
-        let host_id = self.origins[id.index()].host;
+        let origin = &mut self.origins[id.index()];
+        origin.in_use += 1;
+        let host_id = origin.host;
         let host = &mut self.hosts[host_id.index()];
         host.in_flight += 1;
         host.pages_in_flight += u32::from(page);
-        if let (Address::Known(number), false) = (host.address, self.politeness.address_delay.is_zero()) {
-            self.addresses[number].busy = true;
-        }
+        self.occupy_address(host_id);
         self.refresh(id);
     }
 
     /// A request to this origin has ended.
     pub fn finished(&mut self, id: OriginId, page: bool, now: Moment) {
-        let host_id = self.origins[id.index()].host;
+        self.clock = self.clock.max(now);
+        let origin = &mut self.origins[id.index()];
+        origin.in_use = origin.in_use.saturating_sub(1);
+        let host_id = origin.host;
         // What a robots.txt asks for is the least, not the mean.
         let delay = self.randomized(self.politeness.delay).max(self.hosts[host_id.index()].crawl_delay);
         let host = &mut self.hosts[host_id.index()];
         host.in_flight = host.in_flight.saturating_sub(1);
         host.pages_in_flight = host.pages_in_flight.saturating_sub(u32::from(page));
         host.next_allowed = host.next_allowed.max(now.after(delay));
-        if let (Address::Known(number), false) = (host.address, self.politeness.address_delay.is_zero()) {
-            self.release_address(number, now);
-        }
+        self.release_address(host_id, now);
         self.refresh(id);
     }
 
@@ -449,13 +395,6 @@ impl Schedule {
         delay.mul_f64(0.5 + (self.random >> 11) as f64 / (1u64 << 53) as f64)
     }
 
-    /// Nothing is asked of this origin's host before `until`.
-    pub fn pause(&mut self, id: OriginId, until: Moment) {
-        let host = self.host_mut(id);
-        host.next_allowed = host.next_allowed.max(until);
-        self.refresh(id);
-    }
-
     /// Takes note of an origin's `Crawl-delay`; returns whether it was clamped.
     pub fn set_crawl_delay(&mut self, id: OriginId, seconds: f64) -> bool {
         let wanted = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
@@ -464,95 +403,10 @@ impl Schedule {
         host.crawl_delay = host.crawl_delay.max(honoured);
         honoured < wanted
     }
-
-    /// A request to this host that began at `started` failed for the host's sake. The pause doubles
-    /// with each failure in a row; requests that began before the running pause was imposed belong
-    /// to the failure that imposed it. Returns whether the host is given up now.
-    pub fn host_failed(&mut self, id: OriginId, started: Moment, now: Moment) -> Failed {
-        let most = self.politeness.host_failures;
-        let host = self.host_mut(id);
-        if host.drained.is_some() || host.failed_at.is_some_and(|at| started < at) {
-            return Failed::Known;
-        }
-        host.failures += 1;
-        host.failed_at = Some(now);
-        if host.failures >= most {
-            host.drained = Some(DrainReason::HostUnreachable);
-            self.refresh_host(id);
-            return Failed::GivenUp;
-        }
-        let pause = doubled(FIRST_PAUSE, host.failures - 1);
-        self.pause(id, now.after(pause));
-        Failed::Paused(pause)
-    }
-
-    /// The host of this origin answered: whatever was wrong is over.
-    pub fn host_answered(&mut self, id: OriginId) {
-        let host = self.host_mut(id);
-        let was_failing = host.failures > 0;
-        host.failures = 0;
-        host.transient_failures = 0;
-        if was_failing {
-            self.refresh_host(id);
-        }
-    }
-
-    /// Every origin of the host is looked at again (it was given up, or reached its limit).
-    pub fn refresh_host(&mut self, id: OriginId) {
-        let host = self.origins[id.index()].host.index();
-        for place in 0..self.hosts[host].origins.len() {
-            self.refresh(self.hosts[host].origins[place]);
-        }
-    }
-
-    /// Counts a record of this origin's host; returns whether that was its last by `--max-pages-per-host`.
-    pub fn recorded(&mut self, id: OriginId) -> bool {
-        let most = self.politeness.max_pages_per_host;
-        let host = self.host_mut(id);
-        host.records += 1;
-        let last = most == Some(host.records);
-        if last {
-            self.refresh_host(id);
-        }
-        last
-    }
 }
-
-/// What [`Schedule::host_failed`] made of a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failed {
-    /// It belongs to one that was counted, or the host is given up already.
-    Known,
-    /// The host rests for so long.
-    Paused(Duration),
-    /// That was one too many.
-    GivenUp,
-}
-
-/// `first` doubled `times` times, up to a minute.
-pub fn doubled(first: Duration, times: u32) -> Duration {
-    first.saturating_mul(1 << times.min(16)).min(LONGEST_PAUSE)
-}
-
-/// The longest pause that is doubled up to.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// After so long it is looked again whether a busy host has a slot.
 const BUSY: Duration = Duration::from_millis(20);
-
-/// The pause after the first failure of a host; it doubles with each further one in a row.
-pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
-
-/// The host name in `scheme://host[:port]`; brackets of an IPv6 literal stay.
-fn host_name(origin: &str) -> &str {
-    let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority);
-    let name = match authority.rfind(':') {
-        Some(colon) if !authority.ends_with(']') => &authority[..colon],
-        _ => authority,
-    };
-    // The root's dot names the same host (RFC 1034 section 3.1).
-    name.strip_suffix('.').unwrap_or(name)
-}
 
 #[cfg(test)]
 #[path = "schedule_tests.rs"]

@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::frontier::{BUCKETS, Claimed, QueueId, Ticket};
+use crate::frontier::{
+    Attempt, BUCKETS, Claimed, DrainReason, FIRST_PAUSE, Failed, QueueId, RobotsState, Ticket,
+};
 use crate::model::{Candidate, Via};
 
 fn politeness(delay: u64) -> Politeness {
@@ -16,6 +18,12 @@ fn politeness(delay: u64) -> Politeness {
         max_pages_per_host: None,
         seed: 7,
     }
+}
+
+const SHARE: HostShare = HostShare { open_bytes: 1 << 20, residue_bytes: 1 << 16, secret: 5 };
+
+fn schedule(politeness: Politeness, obey_robots: bool) -> Schedule {
+    Schedule::new(politeness, SHARE, obey_robots)
 }
 
 fn work(schedule: &mut Schedule, origin: &str, pages: u64) -> OriginId {
@@ -37,7 +45,7 @@ fn take(schedule: &mut Schedule, id: OriginId) {
 
 #[test]
 fn origins_and_hosts_are_told_apart() {
-    let mut schedule = Schedule::new(politeness(0), false);
+    let mut schedule = schedule(politeness(0), false);
     let plain = schedule.origin_of("http://a.test");
     let port = schedule.origin_of("http://a.test:8080");
     let tls = schedule.origin_of("https://a.test");
@@ -54,7 +62,7 @@ fn origins_and_hosts_are_told_apart() {
 
 #[test]
 fn the_delay_counts_from_the_end_of_a_fetch() {
-    let mut schedule = Schedule::new(politeness(100), false);
+    let mut schedule = schedule(politeness(100), false);
     let id = work(&mut schedule, "http://a.test", 2);
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Origin(id));
     take(&mut schedule, id);
@@ -66,7 +74,7 @@ fn the_delay_counts_from_the_end_of_a_fetch() {
 
 #[test]
 fn hosts_without_a_delay_take_turns() {
-    let mut schedule = Schedule::new(Politeness { per_host: 9, ..politeness(0) }, false);
+    let mut schedule = schedule(Politeness { per_host: 9, ..politeness(0) }, false);
     let a = work(&mut schedule, "http://a.test", 9);
     let b = work(&mut schedule, "http://b.test", 9);
     let mut order = Vec::new();
@@ -80,7 +88,7 @@ fn hosts_without_a_delay_take_turns() {
 
 #[test]
 fn origins_of_one_host_share_its_delay_and_take_turns() {
-    let mut schedule = Schedule::new(politeness(100), false);
+    let mut schedule = schedule(politeness(100), false);
     let plain = work(&mut schedule, "http://a.test", 2);
     let tls = work(&mut schedule, "https://a.test", 2);
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Origin(plain));
@@ -92,7 +100,7 @@ fn origins_of_one_host_share_its_delay_and_take_turns() {
 
 #[test]
 fn a_crawl_delay_lengthens_but_never_shortens_and_is_clamped() {
-    let mut schedule = Schedule::new(Politeness { per_host: 4, ..politeness(0) }, false);
+    let mut schedule = schedule(Politeness { per_host: 4, ..politeness(0) }, false);
     let id = work(&mut schedule, "http://a.test", 9);
     assert!(!schedule.set_crawl_delay(id, 0.5));
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Origin(id));
@@ -110,7 +118,7 @@ fn a_crawl_delay_lengthens_but_never_shortens_and_is_clamped() {
 
 #[test]
 fn a_failing_host_rests_longer_each_time_and_is_given_up() {
-    let mut schedule = Schedule::new(politeness(0), false);
+    let mut schedule = schedule(politeness(0), false);
     let id = work(&mut schedule, "http://a.test", 9);
     assert_eq!(schedule.host_failed(id, milliseconds(0), milliseconds(0)), Failed::Paused(FIRST_PAUSE));
 
@@ -127,7 +135,7 @@ fn a_failing_host_rests_longer_each_time_and_is_given_up() {
 
 #[test]
 fn nothing_of_an_origin_is_due_while_its_robots_txt_is_fetched() {
-    let mut schedule = Schedule::new(politeness(0), true);
+    let mut schedule = schedule(politeness(0), true);
     let id = work(&mut schedule, "http://a.test", 1);
     assert_eq!(schedule.pick(milliseconds(0)), Pick::Origin(id));
     schedule.origin_mut(id).robots = RobotsState::Fetching { failures: 0, booked: id, last: None };
@@ -143,7 +151,7 @@ fn nothing_of_an_origin_is_due_while_its_robots_txt_is_fetched() {
 #[test]
 fn one_request_at_a_time_goes_to_an_address() {
     let politeness = Politeness { address_delay: Duration::from_secs(1), ..politeness(0) };
-    let mut schedule = Schedule::new(politeness, false);
+    let mut schedule = schedule(politeness, false);
     let address = Some("127.0.0.1".parse().expect("an address"));
     let ids: Vec<OriginId> = (0..50).map(|n| work(&mut schedule, &format!("http://h{n}.test"), 1)).collect();
     for _ in &ids {
@@ -173,7 +181,7 @@ fn one_request_at_a_time_goes_to_an_address() {
 
 #[test]
 fn a_random_wait_stays_within_half_and_one_and_a_half() {
-    let mut schedule = Schedule::new(Politeness { random_wait: true, ..politeness(100) }, false);
+    let mut schedule = schedule(Politeness { random_wait: true, ..politeness(100) }, false);
     let id = work(&mut schedule, "http://a.test", 1000);
     let mut now = milliseconds(0);
     let mut waits = Vec::new();
@@ -207,7 +215,7 @@ fn attempt(n: u32) -> Attempt {
 
 #[test]
 fn waiting_attempts_come_back_in_the_order_of_their_times() {
-    let mut schedule = Schedule::new(politeness(0), false);
+    let mut schedule = schedule(politeness(0), false);
     let id = schedule.origin_of("http://a.test");
     schedule.wait(id, attempt(1), milliseconds(30));
     schedule.wait(id, attempt(2), milliseconds(10));
@@ -235,7 +243,7 @@ proptest! {
         steps in prop::collection::vec((0_u64..15, any::<u8>()), 1..200),
     ) {
         let per_host = if delay == 0 { per_host } else { 1 };
-        let mut schedule = Schedule::new(Politeness { per_host, ..politeness(delay) }, false);
+        let mut schedule = schedule(Politeness { per_host, ..politeness(delay) }, false);
         let mut left: u64 = pages.iter().sum();
         for (host, pages) in pages.iter().enumerate() {
             work(&mut schedule, &format!("http://h{host}.test"), *pages);
@@ -276,7 +284,7 @@ proptest! {
 
 #[test]
 fn failures_of_one_moment_are_one_failure() {
-    let mut schedule = Schedule::new(Politeness { per_host: 32, ..politeness(0) }, false);
+    let mut schedule = schedule(Politeness { per_host: 32, ..politeness(0) }, false);
     let id = work(&mut schedule, "http://a.test", 99);
     assert_eq!(schedule.host_failed(id, milliseconds(5), milliseconds(9)), Failed::Paused(FIRST_PAUSE));
     for _ in 0..31 {
@@ -297,7 +305,7 @@ fn failures_of_one_moment_are_one_failure() {
 #[test]
 fn a_host_that_never_answers_leaves_slots_to_the_others() {
     let settings = Politeness { per_host: 8, concurrency: 8, ..politeness(0) };
-    let mut schedule = Schedule::new(settings, false);
+    let mut schedule = schedule(settings, false);
     let slow = work(&mut schedule, "http://slow.test", 1000);
     let fast = work(&mut schedule, "http://fast.test", 1000);
     let (mut slow_in_flight, mut fast_done) = (0, 0);
@@ -325,7 +333,7 @@ fn a_host_that_never_answers_leaves_slots_to_the_others() {
 
 #[test]
 fn a_random_wait_never_shortens_a_crawl_delay() {
-    let mut schedule = Schedule::new(Politeness { random_wait: true, ..politeness(100) }, false);
+    let mut schedule = schedule(Politeness { random_wait: true, ..politeness(100) }, false);
     let id = work(&mut schedule, "http://a.test", 1000);
     schedule.set_crawl_delay(id, 2.0);
     let mut now = milliseconds(0);
