@@ -32,7 +32,12 @@ impl Core {
         self.in_flight -= 1;
         self.now = self.now.max(now);
         match outcome {
-            Outcome::Page(page) => self.apply_page(*page, now),
+            Outcome::Page(page) => {
+                let id = page.job.origin;
+                self.apply_page(*page, now)?;
+                self.note_host_state(id);
+                Ok(())
+            }
             Outcome::Robots { origin, answer } => {
                 self.counters.robots_requests += 1;
                 let booked = match self.schedule.origin(origin).robots {
@@ -42,12 +47,24 @@ impl Core {
                 self.apply_robots(origin, answer, now);
                 self.schedule.finished(booked, false, now);
                 self.schedule.refresh(origin);
+                self.note_host_state(origin);
                 Ok(())
             }
             Outcome::Address { origin, address } => {
                 self.schedule.resolved(origin, address.ok());
                 Ok(())
             }
+        }
+    }
+
+    /// Writes down what has changed of a host that another process would have to know.
+    fn note_host_state(&mut self, id: OriginId) {
+        if let Some(keeper) = &self.keeper
+            && std::mem::take(&mut self.host_changed)
+        {
+            let mut state = Vec::new();
+            self.schedule.encode_host(id, keeper.epoch(), &mut state);
+            self.journal.host(&state);
         }
     }
 
@@ -107,8 +124,10 @@ impl Core {
         let attempt = &page.job.attempt;
         // Whoever answers, whatever it says, can be reached.
         if page.record.status.is_some() {
+            self.host_changed |= self.schedule.host(id).failures > 0;
             self.schedule.host_answered(id);
         }
+        self.host_changed |= matches!(page.verdict, Verdict::HostFailure | Verdict::SlowDown);
         let host = self.schedule.host_mut(id);
         match page.verdict {
             Verdict::HostFailure => self.fail_host(id, attempt.started, page.record.error.as_ref(), now),
@@ -138,6 +157,7 @@ impl Core {
     }
 
     fn fail_host(&mut self, id: OriginId, started: Moment, error: Option<&PageError>, now: Moment) {
+        self.host_changed = true;
         let failed = self.schedule.host_failed(id, started, now);
         let host = self.schedule.host_mut(id);
         host.last_error = error.cloned().map(Box::new);
@@ -387,6 +407,7 @@ impl Core {
                 let pause = doubled(FIRST_PAUSE, failures - 1).max(self.honoured(retry_after));
                 let at = now.after(pause);
                 if retry_after.is_some() {
+                    self.host_changed = true;
                     self.schedule.pause(id, at);
                 }
                 let refused = error.kind == ErrorKind::PrivateAddress;
@@ -401,6 +422,7 @@ impl Core {
                         FailureClass::Host => DrainReason::HostUnreachable,
                         _ => DrainReason::RobotsUnreachable,
                     };
+                    self.host_changed = true;
                     self.schedule.give_up_origin(id, reason, &error);
                     let name = self.schedule.origin(id).name.clone();
                     self.events.push(Event::Drained { name, reason, error: Some(error) });

@@ -36,6 +36,11 @@ impl Buckets {
         Self { waiting, turn: QueueId(0), left: 0, claimed: VecDeque::new() }
     }
 
+    /// Candidates that wait for their hosts to be opened.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting + self.claimed.len() as u64
+    }
+
     /// Whether any candidate waits for its host to be opened.
     pub(super) fn hold_any(&self) -> bool {
         self.waiting > 0 || !self.claimed.is_empty()
@@ -63,9 +68,7 @@ impl Core {
     }
 
     fn push_to(&mut self, id: OriginId, candidate: &Candidate) -> Result<Ticket, CoreError> {
-        let origin = self.schedule.origin(id);
-        self.journal.open(origin.queue, &origin.name);
-        let ticket = self.frontier.push(origin.queue, candidate)?;
+        let ticket = self.frontier.push(self.schedule.origin(id).queue, candidate)?;
         self.schedule.pushed(id);
         Ok(ticket)
     }

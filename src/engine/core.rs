@@ -160,6 +160,8 @@ pub(crate) struct Core {
     pub(super) seeds_taken: u64,
     /// Those were all.
     pub(super) seeds_complete: bool,
+    /// Something of a host has changed that another process would have to know.
+    pub(super) host_changed: bool,
     /// Candidates skipped since the loop last had a turn.
     skipped_at_once: usize,
     pub(super) buckets: Buckets,
@@ -204,6 +206,7 @@ impl Core {
             suspects: HashMap::new(),
             seeds_taken: 0,
             seeds_complete: false,
+            host_changed: false,
             skipped_at_once: 0,
             buckets,
             now: Moment::START,
@@ -579,6 +582,7 @@ impl Core {
         for sink in &mut self.sinks {
             sink.page(&Page { record, line, body })?;
         }
+        self.host_changed |= self.settings.caps.max_pages_per_host.is_some();
         if self.schedule.recorded(id) {
             let host = self.schedule.host(id).name.clone();
             self.events.push(Event::Drained { name: host, reason: DrainReason::HostLimit, error: None });

@@ -19,8 +19,7 @@
 //! 10 start        ticket
 //! 11 seeds        seeds taken in so far
 //! 12 host         bytes, as the schedule writes them
-//! 13 open         queue · origin
-//! 14 seeds complete
+//! 13 seeds complete
 //! ticket  = queue · class (1 byte) · sequence
 //! attempt = ticket · requests · failures · hops · flags (1 byte: 1 reconnected, 2 respelled)
 //!           · not before (milliseconds since 1970) · URL · bytes of its origin · record as JSON, or empty
@@ -156,8 +155,6 @@ pub(crate) enum Change {
     SeedsComplete,
     /// The state of a host changed.
     Host(Box<[u8]>),
-    /// An origin got a queue of its own.
-    Open(QueueId, Box<str>),
 }
 
 /// Gathers the changes of the next record.
@@ -168,8 +165,6 @@ pub(crate) struct Journal {
     /// What the records before have counted.
     counted: Counters,
     kept: bool,
-    /// The last queue whose origin is noted: their numbers only rise.
-    opened: Option<QueueId>,
 }
 
 impl Journal {
@@ -257,22 +252,13 @@ impl Journal {
 
     pub(crate) fn seeds_complete(&mut self) {
         if self.kept {
-            self.tag(14);
+            self.tag(13);
         }
     }
 
     pub(crate) fn host(&mut self, state: &[u8]) {
         if self.kept {
             self.tag(12).bytes(state);
-        }
-    }
-
-    /// Notes whose a queue is, the first time that it is told.
-    pub(crate) fn open(&mut self, queue: QueueId, origin: &str) {
-        if self.kept && self.opened < Some(queue) {
-            self.opened = Some(queue);
-            self.tag(13).number(u64::from(queue.0));
-            Encoder(&mut self.record).text(origin);
         }
     }
 
@@ -376,8 +362,7 @@ fn read_change(
         10 => Change::Start(decode_ticket(decoder)?),
         11 => Change::Seeds(decoder.number()?),
         12 => Change::Host(decoder.bytes()?.into()),
-        14 => Change::SeedsComplete,
-        13 => Change::Open(QueueId(decoder.small()?), decoder.text()?.into()),
+        13 => Change::SeedsComplete,
         _ => return Err(Malformed),
     })
 }

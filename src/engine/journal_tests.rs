@@ -66,7 +66,6 @@ fn change() -> impl Strategy<Value = Change> {
         any::<u64>().prop_map(Change::Seeds),
         Just(Change::SeedsComplete),
         proptest::collection::vec(any::<u8>(), 0..9).prop_map(|bytes| Change::Host(bytes.into())),
-        (any::<u32>(), "[a-z]{0,9}").prop_map(|(queue, name)| Change::Open(QueueId(queue), name.into())),
     ]
 }
 
@@ -82,7 +81,6 @@ fn note(journal: &mut Journal, change: &Change) {
         Change::Start(ticket) => journal.start(*ticket),
         Change::Seeds(taken) => journal.seeds(*taken),
         Change::Host(state) => journal.host(state),
-        Change::Open(queue, origin) => journal.open(*queue, origin),
         Change::SeedsComplete => journal.seeds_complete(),
         Change::Count(..) | Change::Sink(..) => {}
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::core::{Core, CoreError};
 use super::journal::{Journal, KeptAttempt};
-use super::state::CrawlState;
+use super::state::{CrawlState, OpenQueue};
 use crate::frontier::Moment;
 use crate::sink::ResultFiles;
 use crate::store::{
@@ -73,6 +73,11 @@ pub(crate) struct KeeperSettings {
     pub(crate) pace: Pace,
     /// Milliseconds since 1970 at [`Moment::START`].
     pub(crate) started_at: u64,
+    /// Microseconds since 1970 at [`Moment::START`].
+    pub(crate) fn epoch(&self) -> u64 {
+        self.settings.started_at.saturating_mul(1000)
+    }
+
     /// The moment at which the wall clock shows these milliseconds since 1970.
     pub(crate) fn moment(&self, wall_clock: u64) -> Moment {
         Moment(wall_clock.saturating_sub(self.settings.started_at).saturating_mul(1000))
@@ -290,9 +295,19 @@ impl Core {
                 .waiting()
                 .map(|(at, attempt)| KeptAttempt::new(attempt, keeper.wall_clock(at)));
             state.attempts = kept.chain(waiting).map(|attempt| (attempt.ticket, attempt)).collect();
-            self.schedule.encode_state(keeper.settings.started_at, &mut state.schedule);
+            self.schedule.encode_host_state(keeper.epoch(), &mut state.schedule);
         }
         (state.seeds_taken, state.seeds_complete) = (self.seeds_taken, self.seeds_complete);
+        state.queues = self
+            .schedule
+            .origins()
+            .map(|origin| OpenQueue {
+                queue: origin.queue,
+                origin: (&*origin.name).into(),
+                candidates: origin.unclaimed + (origin.claimed.len() + origin.waiting()) as u64,
+            })
+            .collect();
+        state.in_buckets = self.buckets.waiting();
         state.counters = self.counters.clone();
         state.sinks = self.files.iter().flat_map(ResultFiles::lengths).collect();
         state.in_flight = self.tickets_in_flight.iter().copied().collect();

@@ -4,16 +4,18 @@
 //! is garbage. Recovery may end anywhere, by a crash too, and is simply done again: it changes
 //! nothing that the manifest names before its own checkpoint has put a new one in its place.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+use super::buckets::Buckets;
 use super::core::{Core, CoreError};
 use super::journal::{Change, read_record};
 use super::keeper::{MANIFEST, log_name, log_number};
 use super::state::CrawlState;
 use crate::frontier::{QueueId, Ticket};
+use crate::model::Candidate;
 use crate::sink::RecoveringFiles;
-use crate::store::{LogReader, Malformed, SinkRange, StateError, Storage, read_manifest};
+use crate::store::{Decoder, LogReader, Malformed, SinkRange, StateError, Storage, read_manifest};
 
 /// Reads the manifest of a state directory: its generation and what it says; none where there is none.
 pub(crate) fn read_state(
@@ -51,8 +53,19 @@ pub(crate) fn remove_old_logs(
 /// What a log says happened, as far as the core keeps it only until it goes on.
 #[derive(Debug, Default)]
 pub(crate) struct Replayed {
+    /// Microseconds since 1970 at the start of this process.
+    epoch: u64,
     /// Origins that were given a queue of their own.
-    pub(crate) opened: HashMap<QueueId, Box<str>>,
+    pub(crate) opened: BTreeMap<QueueId, Box<str>>,
+}
+
+impl Replayed {
+    /// A queue that is no bucket belongs to the origin of what is in it.
+    fn note(&mut self, ticket: Ticket, candidate: &Candidate) {
+        if !ticket.queue.is_bucket() {
+            self.opened.entry(ticket.queue).or_insert_with(|| candidate.origin().into());
+        }
+    }
 }
 
 impl Core {
@@ -63,9 +76,10 @@ impl Core {
         storage: &dyn Storage,
         path: &Path,
         files: &mut RecoveringFiles,
+        epoch: u64,
     ) -> Result<Replayed, CoreError> {
         let mut log = LogReader::open(storage, path)?;
-        let mut replayed = Replayed::default();
+        let mut replayed = Replayed { epoch, ..Replayed::default() };
         let mut changes: Vec<Change> = Vec::new();
         let mut ranges: Vec<(u64, SinkRange)> = Vec::new();
         loop {
@@ -107,19 +121,25 @@ impl Core {
     ) -> Result<(), CoreError> {
         match change {
             Change::Accept(ticket, candidate) => {
-                self.visited.replay_accept(candidate.key)?;
-                self.frontier.replay_push(ticket, candidate)?;
+                self.visited.replay_new(&[candidate.key])?;
+                self.frontier.replay_push(ticket, &candidate)?;
+                replayed.note(ticket, &candidate);
             }
             Change::Move(from, to, candidate) => {
-                self.frontier.replay_push(to, candidate)?;
+                self.frontier.replay_push(to, &candidate)?;
                 self.frontier.acknowledge(from)?;
+                replayed.note(to, &candidate);
             }
             Change::Acknowledge(ticket) => {
                 self.frontier.acknowledge(ticket)?;
                 self.forget(ticket);
             }
-            Change::Doubt(number, candidate) => self.visited.replay_doubt(number, &candidate)?,
-            Change::Retire(below) => self.visited.replay_retire(below)?,
+            Change::Doubt(number, candidate) => {
+                if !self.visited.replay_doubt(number, &candidate)? {
+                    return Err(StateError::damaged(path, offset, "a doubt has not the next number").into());
+                }
+            }
+            Change::Retire(below) => self.visited.commit(below, 0)?,
             Change::Retry(attempt) => {
                 self.tickets_in_flight.remove(&attempt.ticket);
                 self.kept_attempts.insert(attempt.ticket, *attempt);
@@ -135,15 +155,26 @@ impl Core {
             }
             Change::Seeds(taken) => self.seeds_taken = taken,
             Change::SeedsComplete => self.seeds_complete = true,
-            Change::Host(state) => self.schedule.replay_host(&state).map_err(|Malformed| {
-                StateError::damaged(path, offset, "a record's host state is malformed")
-            })?,
-            Change::Open(queue, origin) => {
-                replayed.opened.insert(queue, origin);
-            }
+            Change::Host(state) => self.schedule.restore(&mut Decoder(&state), replayed.epoch).map_err(
+                |Malformed| StateError::damaged(path, offset, "a record's host state is malformed"),
+            )?,
             Change::Sink(..) => {}
         }
         Ok(())
+    }
+
+    /// Opens the origins whose queues hold something.
+    pub(super) fn reopen(&mut self, queues: BTreeMap<QueueId, Box<str>>) {
+        for (queue, origin) in queues {
+            self.schedule.set_next_queue(queue.0.saturating_add(1));
+            let unclaimed = self.frontier.queue_len(queue);
+            if unclaimed > 0 {
+                let id = self.schedule.reopen(&origin, queue);
+                self.schedule.origin_mut(id).unclaimed = unclaimed;
+                self.schedule.refresh(id);
+            }
+        }
+        self.buckets = Buckets::of(&*self.frontier);
     }
 
     /// Nothing more will come of a candidate.

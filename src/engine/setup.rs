@@ -1,5 +1,6 @@
 //! Makes the core of a crawl: in memory, in a new crawl directory, or from what an earlier process left.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -14,7 +15,7 @@ use super::recovery::{read_state, remove_old_logs};
 use crate::budget::Plan;
 use crate::config::Config;
 use crate::fetch::SeedHost;
-use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, Schedule};
+use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, QueueId, Schedule};
 use crate::model::{LinkBatch, Via};
 use crate::scope::Scope;
 use crate::sink::{CrawlDirectory, RecoveringFiles, ResultFiles, Sink};
@@ -103,19 +104,21 @@ impl Parts {
         remove_unnamed(&*storage, &places[1], &visited.named_files())?;
         let canonicalizer = self.canonicalizer.clone();
         let keeping = self.keeping(&state_directory, state.secret.clone(), state.elapsed);
-        let started_at = keeping.started_at;
+        let epoch = keeping.started_at.saturating_mul(1000);
         let secret = state.secret.clone();
         let mut core = self.core(&secret, Box::new(frontier), visited);
         core.scope_mut().restore(&mut Decoder(&state.scope)).map_err(malformed)?;
-        core.schedule.restore(started_at, &state.schedule).map_err(malformed)?;
+        core.schedule.restore(&mut Decoder(&state.schedule), epoch).map_err(malformed)?;
         let mut files = RecoveringFiles::open(&*storage, directory, &state.sinks)?;
         let log = state_directory.join(log_name(state.log));
+        let mut queues: BTreeMap<QueueId, Box<str>> =
+            state.queues.iter().map(|queue| (queue.queue, queue.origin.clone())).collect();
         core.restore(state);
         let seeds_in_manifest = core.seeds_taken;
-        core.replay(&*storage, &log, &mut files)?;
+        queues.extend(core.replay(&*storage, &log, &mut files, epoch)?.opened);
         core.widen_scope(seeds, seeds_in_manifest, &canonicalizer);
         core.suspect();
-        core.reopen()?;
+        core.reopen(queues);
         core.keep_state(Keeper::new(keeping, number, generation)?, files.finish()?);
         core.checkpoint(Moment::START)?;
         Ok((core, secret))
