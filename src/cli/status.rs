@@ -51,7 +51,10 @@ fn describe(status: &Status) -> String {
     let real = |path: &str| figures.pointer(path).and_then(serde_json::Value::as_f64);
     if let (Some(fill), Some(rate)) = (real("/filter/fill_ratio"), real("/filter/estimated_fpr")) {
         let health = figures["filter"]["health"].as_str().unwrap_or("unknown");
-        rows.push(("filter", format!("{health}, {:.1} % full, {:.3} % false positives", fill * 100.0, rate * 100.0)));
+        rows.push((
+            "filter",
+            format!("{health}, {:.1} % full, {:.3} % false positives", fill * 100.0, rate * 100.0),
+        ));
     }
     if let (Some(budget), Some(peak)) = (number("/memory/budget_bytes"), number("/memory/peak_rss_bytes")) {
         rows.push(("memory", format!("{} at most of {}", bytes(peak), bytes(budget))));

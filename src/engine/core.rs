@@ -4,7 +4,7 @@
 //! argument). The invariant it keeps: whatever the visited set holds is
 //! queued, in flight, in doubt, recorded or counted as skipped.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -152,8 +152,8 @@ pub(crate) struct Core {
     pub(super) files: Option<ResultFiles>,
     /// Attempts of an earlier process whose candidates have not been claimed again.
     pub(super) kept_attempts: HashMap<Ticket, KeptAttempt>,
-    /// Pages in flight; after a crash, those that were.
-    pub(super) tickets_in_flight: HashSet<Ticket>,
+    /// Pages in flight, with what happened to them before; after a crash, those that were.
+    pub(super) tickets_in_flight: HashMap<Ticket, Option<Box<KeptAttempt>>>,
     /// Pages that were alone in flight when the process died, and how often.
     pub(super) suspects: HashMap<Ticket, u32>,
     /// Seeds taken in.
@@ -202,7 +202,7 @@ impl Core {
             keeper: None,
             files: None,
             kept_attempts: HashMap::new(),
-            tickets_in_flight: HashSet::new(),
+            tickets_in_flight: HashMap::new(),
             suspects: HashMap::new(),
             seeds_taken: 0,
             seeds_complete: false,
@@ -248,7 +248,7 @@ impl Core {
     pub(super) fn restore(&mut self, state: CrawlState) {
         self.counters = state.counters;
         self.kept_attempts = state.attempts;
-        self.tickets_in_flight = state.in_flight.into_iter().collect();
+        self.tickets_in_flight = state.in_flight.into_iter().map(|ticket| (ticket, None)).collect();
         self.suspects = state.suspects;
         self.seeds_taken = state.seeds_taken;
         self.seeds_complete = state.seeds_complete;
@@ -366,8 +366,11 @@ impl Core {
             self.pages_in_flight += 1;
             self.schedule.started(id, true);
             attempt.started = now;
-            self.tickets_in_flight.insert(attempt.ticket);
-            self.journal.start(attempt.ticket);
+            if self.keeper.is_some() {
+                let before = (attempt.requests > 0).then(|| Box::new(KeptAttempt::new(&attempt, 0)));
+                self.tickets_in_flight.insert(attempt.ticket, before);
+                self.journal.start(attempt.ticket);
+            }
             let buffers = self.buffers.pop().unwrap_or_default();
             return Ok(Some(Job::Page(Box::new(PageJob { origin: id, attempt, buffers }))));
         }

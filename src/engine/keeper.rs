@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::core::{Core, CoreError};
 use super::journal::{Journal, KeptAttempt};
 use super::state::{CrawlState, OpenQueue};
-use crate::frontier::Moment;
+use crate::frontier::{Moment, Origin};
 use crate::sink::ResultFiles;
 use crate::store::{
     Encoder, LogWriter, SinkRange, StateError, Storage, SyncHandle, Synced, write_manifest,
@@ -213,7 +213,11 @@ impl Core {
 
     /// The process is about to end in order: what is in flight is to be asked for again.
     pub(crate) fn finish(&mut self, now: Moment) -> Result<(), CoreError> {
-        self.tickets_in_flight.clear();
+        for (ticket, before) in std::mem::take(&mut self.tickets_in_flight) {
+            if let Some(before) = before {
+                self.kept_attempts.insert(ticket, *before);
+            }
+        }
         self.checkpoint(now)
     }
 
@@ -287,16 +291,14 @@ impl Core {
         let Some(keeper) = &self.keeper else { return CrawlState::empty(KeySecret::from_seed(0)) };
         let mut state = CrawlState::empty(keeper.settings.secret.clone());
         state.log = number;
-        {
-            state.elapsed = keeper.settings.elapsed_before + now.since(Moment::START);
+        state.elapsed = keeper.settings.elapsed_before + now.since(Moment::START);
             let kept = self.kept_attempts.values().cloned();
-            let waiting = self
-                .schedule
-                .waiting()
-                .map(|(at, attempt)| KeptAttempt::new(attempt, keeper.wall_clock(at)));
-            state.attempts = kept.chain(waiting).map(|attempt| (attempt.ticket, attempt)).collect();
+            let waiting = self.schedule.origins().flat_map(Origin::attempts);
+            let waiting = waiting.map(|(at, attempt)| KeptAttempt::new(attempt, keeper.wall_clock(at)));
+            let flying = self.tickets_in_flight.values().flatten().map(|before| (**before).clone());
+            let all = kept.chain(waiting).chain(flying);
+            state.attempts = all.map(|attempt| (attempt.ticket, attempt)).collect();
             self.schedule.encode_host_state(keeper.epoch(), &mut state.schedule);
-        }
         (state.seeds_taken, state.seeds_complete) = (self.seeds_taken, self.seeds_complete);
         state.queues = self
             .schedule
@@ -310,7 +312,7 @@ impl Core {
         state.in_buckets = self.buckets.waiting();
         state.counters = self.counters.clone();
         state.sinks = self.files.iter().flat_map(ResultFiles::lengths).collect();
-        state.in_flight = self.tickets_in_flight.iter().copied().collect();
+        state.in_flight = self.tickets_in_flight.keys().copied().collect();
         state.suspects.clone_from(&self.suspects);
         let scope = self.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         scope.encode(&mut Encoder(&mut state.scope));

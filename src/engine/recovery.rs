@@ -151,7 +151,7 @@ impl Core {
                 }
             }
             Change::Start(ticket) => {
-                self.tickets_in_flight.insert(ticket);
+                self.tickets_in_flight.insert(ticket, None);
             }
             Change::Seeds(taken) => self.seeds_taken = taken,
             Change::SeedsComplete => self.seeds_complete = true,
@@ -186,7 +186,7 @@ impl Core {
 
     /// Whoever was alone in flight when the process ended may have been the reason.
     pub(super) fn suspect(&mut self) {
-        if let (1, Some(ticket)) = (self.tickets_in_flight.len(), self.tickets_in_flight.iter().next()) {
+        if let (1, Some(ticket)) = (self.tickets_in_flight.len(), self.tickets_in_flight.keys().next()) {
             *self.suspects.entry(*ticket).or_default() += 1;
         }
         self.tickets_in_flight.clear();

@@ -197,6 +197,11 @@ impl Origin {
         Self::new(Arc::default(), HostId(0), QueueId(0))
     }
 
+    /// The attempts that wait, with their times, in no particular order.
+    pub fn attempts(&self) -> impl Iterator<Item = (Moment, &Attempt)> {
+        self.waiting.iter().map(|waiting| (waiting.at, &waiting.attempt))
+    }
+
     /// Attempts that wait for their time.
     pub fn waiting(&self) -> usize {
         self.waiting.len()

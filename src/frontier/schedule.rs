@@ -130,6 +130,11 @@ impl Schedule {
         self.hosts.iter().filter(|host| host.serial > 0)
     }
 
+    /// Every open origin.
+    pub fn origins(&self) -> impl Iterator<Item = &Origin> {
+        self.hosts().flat_map(|host| &host.origins).map(|id| self.origin(*id))
+    }
+
     /// How many hosts are open.
     pub fn open_hosts(&self) -> usize {
         self.hosts.len()

@@ -58,7 +58,8 @@ fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
     let mut arguments = site.list("/_seeds");
-    arguments.extend(["--resolve", "*.site.test:127.0.0.1", "--allow-private", "--delay", "0s"].map(Into::into));
+    arguments
+        .extend(["--resolve", "*.site.test:127.0.0.1", "--allow-private", "--delay", "0s"].map(Into::into));
     arguments.extend(further.iter().map(ToString::to_string));
     let mut random = Random(u64::from(pages) + u64::from(kills));
     let mut child = start(&output, &arguments);
@@ -199,9 +200,7 @@ fn a_running_crawl_has_a_status_and_cannot_be_resumed() {
 
 #[test]
 fn retries_go_on_where_they_were() {
-    let server = Server::start(
-        Script::new().on("/", page(&["/broken"])).on("/broken", Answer::status(500)),
-    );
+    let server = Server::start(Script::new().on("/", page(&["/broken"])).on("/broken", Answer::status(500)));
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
     let child = start(&output, &[&server.url("/"), "--delay", "0s", "--retries", "2"]);
@@ -237,7 +236,8 @@ fn damaged_state_is_refused_by_name() {
     assert_eq!(run.code, Some(11), "{}", run.stderr);
     let manifest = output.join("state/MANIFEST");
     let whole = std::fs::read(&manifest).unwrap();
-    for (place, cut) in [(0, false), (9, false), (whole.len() / 2, false), (whole.len() - 1, true), (0, true)] {
+    for (place, cut) in [(0, false), (9, false), (whole.len() / 2, false), (whole.len() - 1, true), (0, true)]
+    {
         damage(&manifest, place, cut);
         let refused = resumed(&output, &[]);
         assert_eq!(refused.code, Some(6), "{place} {cut}: {}", refused.stderr);
