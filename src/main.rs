@@ -3,5 +3,6 @@
 mod cli;
 
 fn main() -> std::process::ExitCode {
+    dragline::budget::economize();
     cli::run(std::env::args_os()).into()
 }

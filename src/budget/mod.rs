@@ -5,9 +5,11 @@
 
 mod machine;
 mod process;
+mod system;
 
 pub use machine::available_memory;
 pub use process::{most_open_files, peak_resident_bytes, resident_bytes};
+pub use system::{economize, release_unused};
 
 /// What an idle process with its runtime, TLS and tables costs, in bytes.
 /// Measured at 7 MB; the rest is code that becomes resident as it runs.
