@@ -17,7 +17,7 @@ use crate::budget::Plan;
 use crate::config::{Config, ConfigError, Options, RobotsPolicy};
 use crate::extract::ExtractLimits;
 use crate::fetch::{FetchSetupError, Fetcher};
-use crate::frontier::Politeness;
+use crate::frontier::{Moment, Politeness};
 use crate::scope::{Scope, ScopeError, canonical_rules};
 use crate::sink::{CrawlDirectory, DirectoryError, Sink};
 use crate::stats::{EndReason, Summary};

@@ -73,16 +73,6 @@ pub(crate) struct KeeperSettings {
     pub(crate) pace: Pace,
     /// Milliseconds since 1970 at [`Moment::START`].
     pub(crate) started_at: u64,
-    /// Microseconds since 1970 at [`Moment::START`].
-    pub(crate) fn epoch(&self) -> u64 {
-        self.settings.started_at.saturating_mul(1000)
-    }
-
-    /// The moment at which the wall clock shows these milliseconds since 1970.
-    pub(crate) fn moment(&self, wall_clock: u64) -> Moment {
-        Moment(wall_clock.saturating_sub(self.settings.started_at).saturating_mul(1000))
-    }
-
     /// Time that the crawl ran in earlier processes.
     pub(crate) elapsed_before: Duration,
 }
@@ -124,6 +114,16 @@ impl Keeper {
     /// Milliseconds since 1970 at a moment.
     pub(crate) fn wall_clock(&self, at: Moment) -> u64 {
         self.settings.started_at.saturating_add(at.0 / 1000)
+    }
+
+    /// Microseconds since 1970 at [`Moment::START`].
+    pub(crate) fn epoch(&self) -> u64 {
+        self.settings.started_at.saturating_mul(1000)
+    }
+
+    /// The moment at which the wall clock shows these milliseconds since 1970.
+    pub(crate) fn moment(&self, wall_clock: u64) -> Moment {
+        Moment(wall_clock.saturating_sub(self.settings.started_at).saturating_mul(1000))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -306,7 +306,7 @@ impl Core {
             .map(|origin| OpenQueue {
                 queue: origin.queue,
                 origin: (&*origin.name).into(),
-                candidates: origin.unclaimed + (origin.claimed.len() + origin.waiting()) as u64,
+                candidates: origin.unclaimed + origin.held(),
             })
             .collect();
         state.in_buckets = self.buckets.waiting();

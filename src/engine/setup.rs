@@ -18,7 +18,7 @@ use crate::fetch::SeedHost;
 use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, QueueId, Schedule};
 use crate::model::{LinkBatch, Via};
 use crate::scope::Scope;
-use crate::sink::{CrawlDirectory, RecoveringFiles, ResultFiles, Sink};
+use crate::sink::{RecoveringFiles, ResultFiles, Sink};
 use crate::store::{Decoder, StateError, Storage, remove_unnamed};
 use crate::url::{Canonicalizer, KeySecret};
 use crate::visited::Visited;

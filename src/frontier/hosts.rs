@@ -197,8 +197,13 @@ impl Origin {
         Self::new(Arc::default(), HostId(0), QueueId(0))
     }
 
+    /// Candidates that are claimed and not in flight.
+    pub fn held(&self) -> u64 {
+        (self.claimed.len() + self.waiting.len()) as u64
+    }
+
     /// The attempts that wait, with their times, in no particular order.
-    pub fn attempts(&self) -> impl Iterator<Item = (Moment, &Attempt)> {
+    pub fn attempts(&self) -> impl Iterator<Item = (Moment, &super::Attempt)> {
         self.waiting.iter().map(|waiting| (waiting.at, &waiting.attempt))
     }
 

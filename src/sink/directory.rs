@@ -38,7 +38,7 @@ pub enum DirectoryError {
     #[error("{}: holds no crawl; begin one with 'dragline crawl --output'", .0.display())]
     NoCrawl(PathBuf),
     /// It holds a crawl that has not.
-    #[error("{0}: holds a crawl that is not complete; go on with it by 'dragline resume {0}', or give another --output, or --fresh to delete it and start over", .0.display())]
+    #[error("{}: holds a crawl that is not complete; go on with it by 'dragline resume', or give another --output, or --fresh to delete it and start over", .0.display())]
     Unfinished(PathBuf),
     /// It holds something else, or is no directory.
     #[error("--output {}: {problem}; give an empty directory or a new one", path.display())]
