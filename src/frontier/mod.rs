@@ -7,6 +7,7 @@
 
 mod addresses;
 mod attempts;
+mod disk;
 mod failures;
 mod hosts;
 mod limits;
@@ -21,13 +22,14 @@ mod slots;
 use std::time::Duration;
 
 pub use attempts::Attempt;
+pub use disk::{DiskFrontier, DiskSettings};
 pub use failures::{FIRST_PAUSE, Failed, doubled};
 pub use hosts::{DrainReason, Host, HostId, HostShare, Origin, OriginId, Politeness, RobotsState};
 pub use memory::MemoryFrontier;
 pub use schedule::{Pick, Schedule};
 
 use crate::model::Candidate;
-use crate::store::StateError;
+use crate::store::{Encoder, StateError};
 
 /// A point in time, in microseconds since the crawl began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -95,6 +97,20 @@ pub enum FrontierError {
     /// A file could not be read or written, or is not what was written.
     #[error("the frontier cannot be kept: {0}")]
     State(#[from] StateError),
+    /// What the log says happened cannot have happened in this frontier.
+    #[error("the frontier is not what the log says: queue {}, class {}, number {}: {problem}", .ticket.queue.0, .ticket.class, .ticket.sequence)]
+    Inconsistent {
+        /// The place it is about.
+        ticket: Ticket,
+        /// What does not fit.
+        problem: &'static str,
+    },
+    /// What the manifest says of the frontier does not fit together.
+    #[error("the manifest is not usable: {0}")]
+    Manifest(&'static str),
+    /// An operation failed before, so what is in memory may not be what is on disk.
+    #[error("the frontier failed before and can only be restored")]
+    Failed,
 }
 
 /// Queues of candidates.
@@ -131,6 +147,32 @@ pub trait Frontier {
 
     /// The first bucket from this one on, going round, that holds an unclaimed candidate.
     fn next_bucket(&self, from: QueueId) -> Option<QueueId>;
+
+    /// Writes and syncs everything that the next manifest has to name. As all that follows it is
+    /// for a frontier that outlives the process; one in memory has nothing to do.
+    fn prepare_checkpoint(&mut self) -> Result<(), FrontierError> {
+        Ok(())
+    }
+
+    /// Appends what the manifest is to say of the frontier, right after `prepare_checkpoint`.
+    fn encode_state(&self, _state: &mut Encoder<'_>) -> Result<(), FrontierError> {
+        Ok(())
+    }
+
+    /// The manifest is durable.
+    fn checkpoint_done(&mut self) -> Result<(), FrontierError> {
+        Ok(())
+    }
+
+    /// Pushes once more what the log says was pushed, and got this ticket.
+    fn replay_push(&mut self, ticket: Ticket, candidate: &Candidate) -> Result<(), FrontierError> {
+        self.push(ticket.queue, candidate).map(|_| ())
+    }
+
+    /// Bytes on disk.
+    fn disk_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// Depths from here on share one class.
