@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use dragline::engine::{Standing, Status};
+use dragline::human::{bytes, grouped as count};
 
 use super::{ExitCode, Failure, escape, print};
 

@@ -234,9 +234,6 @@ impl Core {
         for candidate in self.ask(seeds, &found)? {
             self.accept(candidate)?;
         }
-        if self.doubts.len() >= self.settings.doubts {
-            self.settle()?;
-        }
         self.seeds_taken = taken;
         self.journal.seeds(taken);
         self.commit()
@@ -244,7 +241,7 @@ impl Core {
 
     /// All seeds are taken in.
     pub(crate) fn finish_seeds(&mut self) -> Result<(), CoreError> {
-        self.settle()?;
+        self.settle_all()?;
         self.seeds_complete = true;
         self.journal.seeds_complete();
         self.commit()
@@ -284,7 +281,13 @@ impl Core {
             let candidate = new_candidate(batch, link, found, referrer);
             match answer {
                 Answer::New => accepted.push(candidate),
-                _ => self.doubts.push(candidate),
+                _ => {
+                    // a page at the depth limit is known by its key alone; counted as a repeat later
+                    let shadowed = self.shadow.met_again(candidate.key, candidate.depth);
+                    self.counters.depth_shadowed += u64::from(shadowed);
+                    let number = self.visited.doubt(&candidate)?;
+                    self.journal.doubt(number, &candidate);
+                }
             }
         }
         self.keys = keys;

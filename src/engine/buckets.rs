@@ -51,20 +51,30 @@ impl Core {
     /// Queues a candidate that is new: at its origin where that is open, or can be and no others
     /// wait for room; else in the bucket of its host.
     pub(super) fn accept(&mut self, candidate: Candidate) -> Result<(), CoreError> {
+        let ticket = self.queue(&candidate)?;
+        self.journal.accept(ticket, &candidate);
+        Ok(())
+    }
+
+    /// The same for a doubt that was new after all.
+    pub(super) fn rescue(&mut self, candidate: Candidate) -> Result<(), CoreError> {
+        let ticket = self.queue(&candidate)?;
+        self.journal.rescue(ticket, &candidate);
+        Ok(())
+    }
+
+    fn queue(&mut self, candidate: &Candidate) -> Result<Ticket, CoreError> {
         self.shadow.accepted(candidate.key, candidate.depth);
         self.counters.unique += 1;
         let mut id = self.schedule.find(candidate.origin());
         if id.is_none() && !self.buckets.hold_any() {
             id = self.open_origin(candidate.origin());
         }
-        let ticket = if let Some(id) = id {
-            self.push_to(id, &candidate)?
-        } else {
-            self.buckets.waiting += 1;
-            self.frontier.push(self.schedule.bucket(candidate.origin()), &candidate)?
-        };
-        self.journal.accept(ticket, &candidate);
-        Ok(())
+        if let Some(id) = id {
+            return self.push_to(id, candidate);
+        }
+        self.buckets.waiting += 1;
+        Ok(self.frontier.push(self.schedule.bucket(candidate.origin()), candidate)?)
     }
 
     fn push_to(&mut self, id: OriginId, candidate: &Candidate) -> Result<Ticket, CoreError> {

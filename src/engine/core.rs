@@ -13,6 +13,7 @@ use super::job::{Buffers, Job, PageJob};
 use super::journal::{Journal, KeptAttempt};
 use super::keeper::Keeper;
 use super::observer::Event;
+use super::settle::SettleTurn;
 use super::shadow::DepthShadow;
 use super::state::CrawlState;
 use super::worker::new_outcome;
@@ -24,7 +25,7 @@ use crate::scope::Scope;
 use crate::sink::{Page, ResultFiles, Sink, Skipped, encode_line};
 use crate::stats::{Counters, EndReason};
 use crate::store::StateError;
-use crate::visited::{Answer, ExactError, GrowError, Sizing, Visited};
+use crate::visited::{Answer, ExactError, GrowError, Pace, Sizing, Visited};
 
 /// The crawl cannot go on: what it would decide next could no longer be kept.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +51,8 @@ impl CoreError {
             CoreError::State(error)
             | CoreError::Frontier(FrontierError::State(error))
             | CoreError::Exact(ExactError(error)) => !matches!(error, StateError::Io { .. }),
-            CoreError::Sink(_) => false,
+            CoreError::Frontier(FrontierError::Inconsistent { .. } | FrontierError::Manifest(_)) => true,
+            CoreError::Frontier(FrontierError::Failed) | CoreError::Sink(_) => false,
         }
     }
 
@@ -83,8 +85,8 @@ pub(crate) struct CoreSettings {
     pub(crate) log_skipped: bool,
     /// What the filter may grow to.
     pub(crate) largest_filter: Sizing,
-    /// Doubts that may gather before they are settled.
-    pub(crate) doubts: usize,
+    /// Doubts that may gather before settling them comes before all else.
+    pub(crate) most_doubts: u64,
     /// Limits that others hold to, for saying which one it was.
     pub(crate) caps: Caps,
 }
@@ -117,6 +119,8 @@ pub(crate) enum Next {
 
 /// How long rules hold (RFC 9309 section 2.4).
 pub(super) const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
+/// The share of the time that settling doubts may take while there is other work.
+const SETTLING_SHARE: f64 = 0.25;
 /// Crashes at which a page was alone in flight, after which it is not asked for again.
 const CRASHES: u32 = 2;
 /// Candidates skipped in one go before the loop gets a turn.
@@ -131,7 +135,6 @@ pub(crate) struct Core {
     pub(super) scope: Arc<RwLock<Scope>>,
     pub(super) sinks: Vec<Box<dyn Sink>>,
     pub(super) counters: Counters,
-    pub(super) doubts: Vec<Candidate>,
     /// Page jobs in flight.
     pub(super) pages_in_flight: u64,
     /// All jobs in flight.
@@ -145,6 +148,8 @@ pub(crate) struct Core {
     pub(super) answers: Vec<Answer>,
     pub(super) buffers: Vec<Buffers>,
     pub(super) shadow: DepthShadow,
+    /// Holds settling to its share of the time.
+    pub(super) pace: Pace,
     /// What has changed since the last record of the log.
     pub(super) journal: Journal,
     /// Keeps the state on disk, where there is a crawl directory.
@@ -179,6 +184,7 @@ impl Core {
         scope: Arc<RwLock<Scope>>,
         sinks: Vec<Box<dyn Sink>>,
     ) -> Self {
+        let pace = Pace::new(SETTLING_SHARE, settings.most_doubts);
         let shadow = DepthShadow::new(settings.caps.depth);
         let buckets = Buckets::of(&*frontier);
         Self {
@@ -189,7 +195,6 @@ impl Core {
             scope,
             sinks,
             counters: Counters::default(),
-            doubts: Vec::new(),
             pages_in_flight: 0,
             in_flight: 0,
             held: 0,
@@ -199,6 +204,7 @@ impl Core {
             answers: Vec::new(),
             buffers: Vec::new(),
             shadow,
+            pace,
             journal: Journal::default(),
             keeper: None,
             files: None,
@@ -224,11 +230,6 @@ impl Core {
 
     pub(crate) fn sinks(&mut self) -> &mut [Box<dyn Sink>] {
         &mut self.sinks
-    }
-
-    /// Adds a sink.
-    pub(crate) fn add_sink(&mut self, sink: Box<dyn Sink>) {
-        self.sinks.push(sink);
     }
 
     /// Jobs in flight.
@@ -262,7 +263,7 @@ impl Core {
 
     /// Candidates of which it is not known yet whether they are new.
     pub(crate) fn doubts_pending(&self) -> u64 {
-        self.doubts.len() as u64
+        self.visited.doubts().len()
     }
 
     /// Nothing new is started from now on.
@@ -283,9 +284,7 @@ impl Core {
             if let Some(reason) = self.stop {
                 return Ok(if self.in_flight == 0 { Next::Done(reason) } else { Next::Blocked });
             }
-            if self.doubts.len() >= self.settings.doubts {
-                self.settle()?;
-            }
+            self.settle_when_due(now, false)?;
             if self.settings.max_pages.is_some_and(|most| self.counters.records() >= most) && self.has_work()
             {
                 self.stop(EndReason::PageLimit);
@@ -313,17 +312,35 @@ impl Core {
                     return Ok(Next::Ready(Job::Address { origin, name }));
                 }
                 Pick::NotBefore(_) | Pick::Nothing if more => self.skipped_at_once += 1,
-                Pick::NotBefore(_) | Pick::Nothing if !self.doubts.is_empty() => self.settle()?,
-                Pick::NotBefore(at) => return Ok(Next::NotBefore(self.room_before(at))),
-                Pick::Nothing if self.in_flight > 0 => return Ok(Next::Blocked),
-                Pick::Nothing if self.buckets.hold_any() => {
-                    if let Some(at) = self.wait_for_room()? {
-                        return Ok(Next::NotBefore(at));
+                idle => {
+                    if let Some(next) = self.idle(idle, now)? {
+                        return Ok(next);
                     }
                 }
-                Pick::Nothing => return Ok(Next::Done(EndReason::Done)),
             }
         }
+    }
+
+    /// What to do where no job can be begun now; nothing where it is worth looking again.
+    fn idle(&mut self, pick: Pick, now: Moment) -> Result<Option<Next>, CoreError> {
+        let settling = match self.settle_when_due(now, true)? {
+            SettleTurn::Taken => return Ok(None),
+            SettleTurn::NotBefore(at) => Some(at),
+            SettleTurn::Pass => None,
+        };
+        Ok(Some(match (pick, settling) {
+            (Pick::NotBefore(at), settling) => {
+                let at = self.room_before(at);
+                Next::NotBefore(settling.map_or(at, |settling| settling.min(at)))
+            }
+            (_, Some(at)) => Next::NotBefore(at),
+            _ if self.in_flight > 0 => Next::Blocked,
+            _ if self.buckets.hold_any() => {
+                let room = self.wait_for_room()?;
+                return Ok(room.map(Next::NotBefore));
+            }
+            _ => Next::Done(EndReason::Done),
+        }))
     }
 
     /// Whether every record that `--max-pages` allows is written, in flight, or owed to what waits.
@@ -333,7 +350,7 @@ impl Core {
     }
 
     fn has_work(&self) -> bool {
-        self.queued() > 0 || self.pages_in_flight > 0 || !self.doubts.is_empty()
+        self.queued() > 0 || self.pages_in_flight > 0 || self.doubts_pending() > 0
     }
 
     /// The next job of an origin, where there is one.
@@ -615,23 +632,6 @@ impl Core {
                 Ok(())
             }
         }
-    }
-
-    /// Decides every doubt exactly.
-    pub(crate) fn settle(&mut self) -> Result<(), CoreError> {
-        let doubts = std::mem::take(&mut self.doubts);
-        let keys: Vec<UrlKey> = doubts.iter().map(|candidate| candidate.key).collect();
-        let new = self.visited.settle(&keys)?;
-        for (candidate, new) in doubts.into_iter().zip(new) {
-            self.counters.doubts_settled += 1;
-            if new {
-                self.counters.rescued += 1;
-                self.accept(candidate)?;
-            } else {
-                self.repeat(candidate.key, candidate.depth);
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn scope_generation(&self) -> u64 {

@@ -190,7 +190,7 @@ impl CrawlBuilder {
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         let parts = Parts {
-            settings: core_settings(&config, &plan, &filter),
+            settings: core_settings(&config, &filter),
             plan,
             filter,
             politeness: politeness(&config, self.seed.unwrap_or(1)),
@@ -205,7 +205,7 @@ impl CrawlBuilder {
             Some(seed) => Ok(KeySecret::from_seed(seed)),
             None => KeySecret::random(),
         };
-        let (core, secret, fetcher, directory) = match self.output {
+        let (mut core, secret, fetcher, directory) = match self.output {
             Output::Nowhere => {
                 let seeds: Vec<String> = self.seeds.into_iter().flatten().collect();
                 let hosts = setup::hosts(seeds.iter().cloned(), &canonicalizer);
@@ -292,10 +292,10 @@ fn politeness(config: &Config, seed: u64) -> Politeness {
 
 /// Failures of a host in a row after which it is given up; the pauses before are 1, 2, 4 and 8 seconds.
 const HOST_FAILURES: u32 = 5;
-/// Bytes that a doubt is reckoned with: its URL, its key and what belongs to it.
-const DOUBT_BYTES: u64 = 256;
+/// Doubts that may gather on disk, some 40 bytes each, before settling them comes before all else.
+const MOST_DOUBTS: u64 = 4_000_000;
 
-fn core_settings(config: &Config, plan: &Plan, filter: &FilterPlan) -> CoreSettings {
+fn core_settings(config: &Config, filter: &FilterPlan) -> CoreSettings {
     CoreSettings {
         retries: config.retries,
         max_pages: config.max_pages,
@@ -303,7 +303,7 @@ fn core_settings(config: &Config, plan: &Plan, filter: &FilterPlan) -> CoreSetti
         obey_robots: config.robots == RobotsPolicy::Obey,
         log_skipped: config.log_skipped,
         largest_filter: filter.largest,
-        doubts: usize::try_from(plan.doubts / DOUBT_BYTES).unwrap_or(usize::MAX).max(1),
+        most_doubts: MOST_DOUBTS,
         caps: Caps {
             depth: config.depth,
             max_redirects: config.max_redirects,

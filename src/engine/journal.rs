@@ -20,6 +20,7 @@
 //! 11 seeds        seeds taken in so far
 //! 12 host         bytes, as the schedule writes them
 //! 13 seeds complete
+//! 14 rescue       ticket · candidate
 //! ticket  = queue · class (1 byte) · sequence
 //! attempt = ticket · requests · failures · hops · flags (1 byte: 1 reconnected, 2 respelled)
 //!           · not before (milliseconds since 1970) · URL · bytes of its origin · record as JSON, or empty
@@ -131,6 +132,8 @@ impl KeptAttempt {
 pub(crate) enum Change {
     /// A new URL got its place in the frontier.
     Accept(Ticket, Candidate),
+    /// A doubt was new after all, and got its place in the frontier; the record retires it as well.
+    Rescue(Ticket, Candidate),
     /// A candidate left one queue for another.
     Move(Ticket, Ticket, Candidate),
     /// A candidate needs no more work.
@@ -173,11 +176,6 @@ impl Journal {
         Self { counted, kept: true, ..Self::default() }
     }
 
-    /// Whether anything is noted at all.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.kept
-    }
-
     /// Whether nothing has changed since the last record.
     pub(crate) fn is_empty(&self) -> bool {
         self.record.is_empty()
@@ -191,6 +189,14 @@ impl Journal {
     pub(crate) fn accept(&mut self, ticket: Ticket, candidate: &Candidate) {
         if self.kept {
             self.tag(1);
+            self.ticket(ticket);
+            self.candidate(candidate);
+        }
+    }
+
+    pub(crate) fn rescue(&mut self, ticket: Ticket, candidate: &Candidate) {
+        if self.kept {
+            self.tag(14);
             self.ticket(ticket);
             self.candidate(candidate);
         }
@@ -363,6 +369,7 @@ fn read_change(
         11 => Change::Seeds(decoder.number()?),
         12 => Change::Host(decoder.bytes()?.into()),
         13 => Change::SeedsComplete,
+        14 => Change::Rescue(decode_ticket(decoder)?, decode_candidate(decoder, referrer)?),
         _ => return Err(Malformed),
     })
 }

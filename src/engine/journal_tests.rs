@@ -56,6 +56,7 @@ fn record(title: String) -> Record {
 fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         (ticket(), candidate()).prop_map(|(ticket, candidate)| Change::Accept(ticket, candidate)),
+        (ticket(), candidate()).prop_map(|(ticket, candidate)| Change::Rescue(ticket, candidate)),
         (ticket(), ticket(), candidate()).prop_map(|(from, to, candidate)| Change::Move(from, to, candidate)),
         ticket().prop_map(Change::Acknowledge),
         (any::<u64>(), candidate()).prop_map(|(number, candidate)| Change::Doubt(number, candidate)),
@@ -72,6 +73,7 @@ fn change() -> impl Strategy<Value = Change> {
 fn note(journal: &mut Journal, change: &Change) {
     match change {
         Change::Accept(ticket, candidate) => journal.accept(*ticket, candidate),
+        Change::Rescue(ticket, candidate) => journal.rescue(*ticket, candidate),
         Change::Move(from, to, candidate) => journal.move_candidate(*from, *to, candidate),
         Change::Acknowledge(ticket) => journal.acknowledge(*ticket),
         Change::Doubt(number, candidate) => journal.doubt(*number, candidate),

@@ -272,7 +272,7 @@ impl Core {
         let log = LogWriter::create(keeper.storage(), &keeper.path(&log_name(number)))?;
         self.frontier.prepare_checkpoint()?;
         self.visited.prepare_checkpoint()?;
-        let state = self.state(number, now);
+        let state = self.state(number, now)?;
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         write_manifest(keeper.storage(), &keeper.path(MANIFEST), keeper.generation + 1, &state.encode())?;
         keeper.generation += 1;
@@ -287,8 +287,8 @@ impl Core {
     }
 
     /// Where the crawl stands, for a manifest that names log `number`.
-    fn state(&self, number: u64, now: Moment) -> CrawlState {
-        let Some(keeper) = &self.keeper else { return CrawlState::empty(KeySecret::from_seed(0)) };
+    fn state(&self, number: u64, now: Moment) -> Result<CrawlState, CoreError> {
+        let Some(keeper) = &self.keeper else { return Ok(CrawlState::empty(KeySecret::from_seed(0))) };
         let mut state = CrawlState::empty(keeper.settings.secret.clone());
         state.log = number;
         state.elapsed = keeper.settings.elapsed_before + now.since(Moment::START);
@@ -316,9 +316,9 @@ impl Core {
         state.suspects.clone_from(&self.suspects);
         let scope = self.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         scope.encode(&mut Encoder(&mut state.scope));
-        self.frontier.encode_state(&mut Encoder(&mut state.frontier));
+        self.frontier.encode_state(&mut Encoder(&mut state.frontier))?;
         self.visited.encode_state(&mut Encoder(&mut state.visited));
-        state
+        Ok(state)
     }
 }
 

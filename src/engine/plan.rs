@@ -1,8 +1,17 @@
 //! From a configuration to sizes: how the budget is split, and what filter its share makes.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use super::crawl::SetupError;
 use crate::budget::{self, Plan};
 use crate::config::{Config, ConfigError, Dedup, Size};
-use crate::visited::{MemoryKeys, Sizing, SizingError, Visited, VisitedSettings};
+use crate::frontier::{self, DiskFrontier};
+use crate::store::{Decoder, StateError, Storage};
+use crate::visited::{
+    DiskKeysSettings, MemoryKeys, Place, RestoreError, Sizing, SizingError, Visited, VisitedSettings,
+};
+use crate::visited;
 
 /// Why a configuration cannot be given its memory.
 #[derive(Debug, thiserror::Error)]
@@ -83,4 +92,60 @@ pub(super) fn visited(config: &Config, plan: &Plan, filter: &FilterPlan) -> Resu
     let settings =
         VisitedSettings { dedup: config.dedup, sizing: filter.first, table_bytes: plan.exact_table };
     Ok(Visited::new(&settings, Box::new(MemoryKeys::new()))?)
+}
+
+/// What the doubts' share is spent on: one part in so many for keys that are not written yet …
+const BATCH_PART: u64 = 4;
+/// … one for the first keys of blocks …
+const FENCE_PART: u64 = 8;
+/// … and one for settling; the rest holds the doubts themselves.
+const SETTLE_PART: u64 = 4;
+
+/// The visited set of a configuration, with its keys and doubts on disk: empty, or as a manifest
+/// tells of it.
+pub(super) fn visited_on_disk(
+    config: &Config,
+    plan: &Plan,
+    filter: &FilterPlan,
+    place: Place,
+    state: Option<&[u8]>,
+) -> Result<Visited, SetupError> {
+    let settings =
+        VisitedSettings { dedup: config.dedup, sizing: filter.first, table_bytes: plan.exact_table };
+    let share = plan.doubts.max(LEAST_FOR_KEYS);
+    let (batch_bytes, settle_bytes) = (share / BATCH_PART, share / SETTLE_PART);
+    let fence_bytes = share / FENCE_PART;
+    let disk = visited::DiskSettings {
+        place: place.clone(),
+        keys: DiskKeysSettings { batch_bytes, fence_bytes },
+        doubts_bytes: share - batch_bytes - settle_bytes - fence_bytes,
+        settle_bytes,
+    };
+    let Some(state) = state else {
+        return Visited::create(&settings, &disk).map_err(|error| PlanError::Memory(error).into());
+    };
+    Visited::restore(&settings, &filter.largest, &disk, &mut Decoder(state)).map_err(|error| match error {
+        RestoreError::Exact(error) => SetupError::State(error.0),
+        RestoreError::Memory(error) => PlanError::Memory(error).into(),
+        _ => StateError::damaged(&place.directory, 0, "the manifest says of it what makes no sense").into(),
+    })
+}
+
+/// The least that exact keys and doubts get, in bytes, where the budget gives them no share of
+/// their own.
+const LEAST_FOR_KEYS: u64 = 64 << 10;
+
+/// The frontier on disk: empty, or as a manifest tells of it.
+pub(super) fn frontier_on_disk(
+    plan: &Plan,
+    storage: Arc<dyn Storage>,
+    directory: &Path,
+    state: Option<&[u8]>,
+) -> Result<DiskFrontier, SetupError> {
+    let settings = frontier::DiskSettings::within(plan.frontier);
+    let frontier = match state {
+        None => DiskFrontier::create(storage, directory, settings),
+        Some(state) => DiskFrontier::restore(storage, directory, settings, &mut Decoder(state)),
+    };
+    frontier.map_err(|error| SetupError::Core(error.into()))
 }

@@ -54,7 +54,7 @@ impl OwnerProbe {
             obey_robots: false,
             log_skipped: false,
             largest_filter: filter.largest,
-            doubts: 4096,
+            most_doubts: 4096,
             caps: Caps::default(),
         };
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
@@ -65,7 +65,7 @@ impl OwnerProbe {
         let mut probe =
             Self { core, secret: KeySecret::from_seed(1), flying: Vec::new(), now: Moment::START };
         let seeds = probe.batch(["http://seed.test/"].into_iter(), Via::Seed);
-        probe.core.add_seeds(&seeds)?;
+        probe.core.add_seeds(&seeds, 1)?;
         Ok(probe)
     }
 

@@ -13,7 +13,7 @@ use super::journal::{Change, read_record};
 use super::keeper::{MANIFEST, log_name, log_number};
 use super::state::CrawlState;
 use crate::frontier::{QueueId, Ticket};
-use crate::model::Candidate;
+use crate::model::{Candidate, UrlKey};
 use crate::sink::RecoveringFiles;
 use crate::store::{Decoder, LogReader, Malformed, SinkRange, StateError, Storage, read_manifest};
 
@@ -55,6 +55,8 @@ pub(crate) fn remove_old_logs(
 pub(crate) struct Replayed {
     /// Microseconds since 1970 at the start of this process.
     epoch: u64,
+    /// Keys of doubts that were new after all, until they are retired.
+    rescued: Vec<UrlKey>,
     /// Origins that were given a queue of their own.
     pub(crate) opened: BTreeMap<QueueId, Box<str>>,
 }
@@ -125,6 +127,11 @@ impl Core {
                 self.frontier.replay_push(ticket, &candidate)?;
                 replayed.note(ticket, &candidate);
             }
+            Change::Rescue(ticket, candidate) => {
+                self.frontier.replay_push(ticket, &candidate)?;
+                replayed.note(ticket, &candidate);
+                replayed.rescued.push(candidate.key);
+            }
             Change::Move(from, to, candidate) => {
                 self.frontier.replay_push(to, &candidate)?;
                 self.frontier.acknowledge(from)?;
@@ -139,7 +146,10 @@ impl Core {
                     return Err(StateError::damaged(path, offset, "a doubt has not the next number").into());
                 }
             }
-            Change::Retire(below) => self.visited.commit(below, 0)?,
+            Change::Retire(below) => {
+                self.visited.commit(below, &replayed.rescued)?;
+                replayed.rescued.clear();
+            }
             Change::Retry(attempt) => {
                 self.tickets_in_flight.remove(&attempt.ticket);
                 self.kept_attempts.insert(attempt.ticket, *attempt);

@@ -1,6 +1,6 @@
 //! Makes the core of a crawl: in memory, in a new crawl directory, or from what an earlier process left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::scope::Scope;
 use crate::sink::{RecoveringFiles, ResultFiles, Sink};
 use crate::store::{Decoder, StateError, Storage, remove_unnamed};
 use crate::url::{Canonicalizer, KeySecret};
-use crate::visited::Visited;
+use crate::visited::{Place, Visited};
 
 /// What every core is made of.
 pub(super) struct Parts {
@@ -37,6 +37,9 @@ pub(super) struct Parts {
     pub(super) canonicalizer: Canonicalizer,
 }
 
+/// Bytes that a doubt in memory is reckoned with: its URL, its key and what belongs to it.
+const DOUBT_BYTES: u64 = 256;
+
 /// Where in the state directory the frontier is …
 const FRONTIER: &str = "frontier";
 /// … and the exact keys and doubts.
@@ -44,7 +47,8 @@ const VISITED: &str = "visited";
 
 impl Parts {
     /// A core that forgets everything when the process ends.
-    pub(super) fn in_memory(self, secret: &KeySecret) -> Result<Core, SetupError> {
+    pub(super) fn in_memory(mut self, secret: &KeySecret) -> Result<Core, SetupError> {
+        self.settings.most_doubts = (self.plan.doubts / DOUBT_BYTES).max(1);
         let visited = plan::visited(&self.config, &self.plan, &self.filter)?;
         Ok(self.core(secret, Box::new(MemoryFrontier::new()), visited))
     }
@@ -69,7 +73,7 @@ impl Parts {
         let keeper = Keeper::new(self.keeping(&state, secret.clone(), Duration::ZERO), 1, 0)?;
         let frontier = plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], None)?;
         let visited =
-            plan::visited_on_disk(&self.config, &self.plan, &self.filter, storage, &places[1], None)?;
+            plan::visited_on_disk(&self.config, &self.plan, &self.filter, place(storage, &places[1]), None)?;
         let mut core = self.core(secret, Box::new(frontier), visited);
         core.keep_state(keeper, files);
         core.checkpoint(Moment::START)?;
@@ -92,16 +96,15 @@ impl Parts {
         let malformed = |_| StateError::damaged(&state_directory.join(MANIFEST), 0, "its body is malformed");
         let frontier =
             plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], Some(&state.frontier))?;
-        remove_unnamed(&*storage, &places[0], &frontier.named_files())?;
+        remove_unnamed(&*storage, &places[0], &frontier.named_files().collect::<HashSet<String>>())?;
         let visited = plan::visited_on_disk(
             &self.config,
             &self.plan,
             &self.filter,
-            storage.clone(),
-            &places[1],
+            place(storage.clone(), &places[1]),
             Some(&state.visited),
         )?;
-        remove_unnamed(&*storage, &places[1], &visited.named_files())?;
+        remove_unnamed(&*storage, &places[1], &visited.named_files().into_iter().collect::<HashSet<String>>())?;
         let canonicalizer = self.canonicalizer.clone();
         let keeping = self.keeping(&state_directory, state.secret.clone(), state.elapsed);
         let epoch = keeping.started_at.saturating_mul(1000);
@@ -136,6 +139,10 @@ impl Parts {
             elapsed_before,
         }
     }
+}
+
+fn place(storage: Arc<dyn Storage>, directory: &Path) -> Place {
+    Place { storage, directory: directory.to_owned() }
 }
 
 /// Half of what the caches have is for hosts in use and their rules, a quarter for what is remembered of others.

@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use super::{Claimed, Frontier, FrontierError, QueueId, Ticket, class_of};
 use crate::model::Candidate;
-use crate::store::Storage;
+use crate::store::{Encoder, Storage};
 use files::Files;
 use lanes::{LaneKey, Lanes};
 use memtable::Memtable;
@@ -267,11 +267,11 @@ impl DiskFrontier {
 }
 
 impl Frontier for DiskFrontier {
-    fn push(&mut self, queue: QueueId, candidate: Candidate) -> Result<Ticket, FrontierError> {
-        let key = LaneKey { queue, class: class_of(&candidate) };
+    fn push(&mut self, queue: QueueId, candidate: &Candidate) -> Result<Ticket, FrontierError> {
+        let key = LaneKey { queue, class: class_of(candidate) };
         self.guarded(|this| {
             let start = this.lanes.fresh;
-            this.append(key, start, &candidate).map(|sequence| key.ticket(sequence))
+            this.append(key, start, candidate).map(|sequence| key.ticket(sequence))
         })
     }
 
@@ -302,5 +302,25 @@ impl Frontier for DiskFrontier {
 
     fn next_bucket(&self, from: QueueId) -> Option<QueueId> {
         self.lanes.next_bucket(from)
+    }
+
+    fn prepare_checkpoint(&mut self) -> Result<(), FrontierError> {
+        self.prepare_checkpoint()
+    }
+
+    fn encode_state(&self, state: &mut Encoder<'_>) -> Result<(), FrontierError> {
+        self.encode_state(state)
+    }
+
+    fn checkpoint_done(&mut self) -> Result<(), FrontierError> {
+        self.checkpoint_done()
+    }
+
+    fn replay_push(&mut self, ticket: Ticket, candidate: &Candidate) -> Result<(), FrontierError> {
+        self.replay_push(ticket, candidate)
+    }
+
+    fn disk_bytes(&self) -> u64 {
+        self.disk_bytes()
     }
 }
