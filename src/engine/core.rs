@@ -42,6 +42,7 @@ impl CoreError {
             CoreError::Frontier(FrontierError::State(error)) | CoreError::Exact(ExactError(error)) => {
                 error.is_disk_full()
             }
+            CoreError::Frontier(_) => false,
             CoreError::Sink(source) => {
                 matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
             }

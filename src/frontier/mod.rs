@@ -6,12 +6,14 @@
 //! a clock; time is an argument.
 
 mod addresses;
+mod disk;
 mod hosts;
 mod memory;
 mod schedule;
 
 use std::time::Duration;
 
+pub use disk::{DiskFrontier, DiskSettings};
 pub use hosts::{
     Attempt, Availability, DrainReason, Host, HostId, Origin, OriginId, Politeness, RobotsState,
 };
@@ -87,6 +89,20 @@ pub enum FrontierError {
     /// A file could not be read or written, or is not what was written.
     #[error("the frontier cannot be kept: {0}")]
     State(#[from] StateError),
+    /// What the log says happened cannot have happened in this frontier.
+    #[error("the frontier is not what the log says: queue {}, class {}, number {}: {problem}", .ticket.queue.0, .ticket.class, .ticket.sequence)]
+    Inconsistent {
+        /// The place it is about.
+        ticket: Ticket,
+        /// What does not fit.
+        problem: &'static str,
+    },
+    /// What the manifest says of the frontier does not fit together.
+    #[error("the manifest is not usable: {0}")]
+    Manifest(&'static str),
+    /// An operation failed before, so what is in memory may not be what is on disk.
+    #[error("the frontier failed before and can only be restored")]
+    Failed,
 }
 
 /// Queues of candidates.

@@ -1,0 +1,205 @@
+//! The segments there are: finding entries in them, and letting go of those that are drained.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::block::{BadBlock, RunKey, open_block};
+use super::cache::BlockCache;
+use super::lanes::LaneKey;
+use super::segment::{BlockPlace, Segment};
+use super::writer::SegmentWriter;
+use crate::store::{StateError, Storage};
+
+/// A file that is of no use any more, and its bytes.
+#[derive(Debug)]
+struct Retired {
+    path: PathBuf,
+    length: u64,
+}
+
+/// The segments and their directory.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) directory: PathBuf,
+    /// Ascending by age.
+    pub(super) segments: Vec<Segment>,
+    pub(super) next_number: u64,
+    pub(super) next_age: u64,
+    /// Some segment has become a leftover, or there are too many, since it was last looked.
+    pub(super) untidy: bool,
+    /// Of no use any more, but named by a manifest.
+    condemned: Vec<Retired>,
+    /// Of these, the ones that the manifest being written does not name.
+    doomed: Vec<Retired>,
+    cache: BlockCache,
+    /// A page of the index, or a block as it is in its file.
+    scratch: Vec<u8>,
+    /// The run that was found last for an acknowledgement, and the age of its segment.
+    last_run: Option<(RunKey, u64)>,
+}
+
+/// An entry was looked for and found in a block: where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    /// The segment's age.
+    pub(super) age: u64,
+    /// The segment's place in the list, until the list changes.
+    pub(super) index: usize,
+    pub(super) place: BlockPlace,
+    pub(super) run: RunKey,
+}
+
+impl Files {
+    pub(super) fn new(storage: Arc<dyn Storage>, directory: PathBuf, cache_bytes: usize) -> Self {
+        Self {
+            storage,
+            directory,
+            segments: Vec::new(),
+            next_number: 0,
+            next_age: 0,
+            untidy: false,
+            condemned: Vec::new(),
+            doomed: Vec::new(),
+            cache: BlockCache::new(cache_bytes),
+            scratch: Vec::new(),
+            last_run: None,
+        }
+    }
+
+    /// Begins a new file.
+    pub(super) fn writer(&mut self) -> SegmentWriter {
+        let number = self.next_number;
+        self.next_number += 1;
+        SegmentWriter::new(&self.directory, number)
+    }
+
+    /// The place of the segment that holds what was in one of this age: merged ones have the age
+    /// of their newest part.
+    fn index_of(&self, age: u64) -> usize {
+        self.segments.partition_point(|segment| segment.age < age)
+    }
+
+    /// Finds this sequence of a lane or the next there is, in segments that are not older than `floor`.
+    pub(super) fn locate(
+        &mut self,
+        lane: LaneKey,
+        sequence: u64,
+        floor: u64,
+    ) -> Result<Option<Found>, StateError> {
+        for index in self.index_of(floor)..self.segments.len() {
+            let segment = &self.segments[index];
+            if let Some((place, run)) = segment.locate(lane, sequence, &mut self.scratch)? {
+                return Ok(Some(Found { age: segment.age, index, place, run }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The age of the segment that holds this sequence of a lane, if one does that is not older
+    /// than `floor`.
+    pub(super) fn age_of(
+        &mut self,
+        lane: LaneKey,
+        sequence: u64,
+        floor: u64,
+    ) -> Result<Option<u64>, StateError> {
+        let holds = |run: &RunKey| run.lane == lane && run.first <= sequence && sequence <= run.last;
+        if let Some((_, age)) = self.last_run.filter(|(run, _)| holds(run)) {
+            return Ok(Some(age));
+        }
+        let found = self.locate(lane, sequence, floor)?.filter(|found| holds(&found.run));
+        self.last_run = found.map(|found| (found.run, found.age));
+        Ok(found.map(|found| found.age))
+    }
+
+    /// The runs of a block, decompressed.
+    pub(super) fn block(&mut self, found: &Found) -> Result<&[u8], StateError> {
+        let segment = &self.segments[found.index];
+        let scratch = &mut self.scratch;
+        self.cache.get(segment.number, found.place.offset, |raw| {
+            segment.read_block(found.place, scratch)?;
+            open_block(scratch, raw)
+                .map_err(|BadBlock(problem)| StateError::damaged(&segment.path, found.place.offset, problem))
+        })
+    }
+
+    /// A block that passed its checksum does not hold what the index says.
+    pub(super) fn malformed(&self, found: &Found) -> StateError {
+        let path = &self.segments[found.index].path;
+        StateError::damaged(path, found.place.offset, "a block does not hold what the index says")
+    }
+
+    /// Counts one entry fewer that is not acknowledged, in what was the segment of this age; whether
+    /// there was one.
+    pub(super) fn discount(&mut self, age: u64) -> Result<bool, StateError> {
+        let index = self.index_of(age);
+        let Some(segment) = self.segments.get_mut(index).filter(|segment| segment.live > 0) else {
+            return Ok(false);
+        };
+        let before = segment.is_leftover();
+        segment.live -= 1;
+        self.untidy |= !before && segment.is_leftover();
+        if segment.live == 0 && !segment.merging {
+            let drained = self.segments.remove(index);
+            self.retire(drained)?;
+        }
+        Ok(true)
+    }
+
+    /// Lets go of a segment: at once if no manifest ever named it.
+    pub(super) fn retire(&mut self, segment: Segment) -> Result<(), StateError> {
+        let Segment { path, length, named, file, .. } = segment;
+        drop(file);
+        let retired = Retired { path, length };
+        if !named {
+            return self.delete(&retired);
+        }
+        self.condemned.push(retired);
+        Ok(())
+    }
+
+    fn delete(&self, retired: &Retired) -> Result<(), StateError> {
+        match self.storage.remove(&retired.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StateError::io(&retired.path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes all segments durable; from here on a manifest may name them.
+    pub(super) fn sync(&mut self) -> Result<(), StateError> {
+        for segment in self.segments.iter_mut().filter(|segment| !segment.synced) {
+            segment.file.sync().map_err(StateError::io(&segment.path))?;
+            segment.synced = true;
+        }
+        self.storage.sync_directory(&self.directory).map_err(StateError::io(&self.directory))?;
+        for segment in &mut self.segments {
+            segment.named = true;
+        }
+        self.doomed.append(&mut self.condemned);
+        Ok(())
+    }
+
+    /// Deletes what the manifest does not name that is durable now.
+    pub(super) fn delete_doomed(&mut self) -> Result<(), StateError> {
+        while let Some(retired) = self.doomed.last() {
+            self.delete(retired)?;
+            self.doomed.pop();
+        }
+        Ok(())
+    }
+
+    /// Bytes of all files, those included that wait to be deleted.
+    pub(super) fn disk_bytes(&self) -> u64 {
+        let retired = self.condemned.iter().chain(&self.doomed).map(|retired| retired.length);
+        self.segments.iter().map(|segment| segment.length).chain(retired).sum()
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let segments: usize = self.segments.iter().map(Segment::memory_bytes).sum();
+        segments + self.cache.memory_bytes() + self.scratch.capacity()
+    }
+}

@@ -1,0 +1,6 @@
+//! The frontier on disk, and the laws that every frontier keeps.
+
+mod damage;
+mod housekeeping;
+mod laws;
+mod world;
