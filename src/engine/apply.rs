@@ -204,7 +204,7 @@ impl Core {
         for candidate in self.ask(seeds, &found)? {
             self.accept(candidate)?;
         }
-        if self.doubts.len() >= self.settings.doubts {
+        if self.doubts_pending() >= self.settings.doubts as u64 {
             self.settle()?;
         }
         Ok(())
@@ -244,7 +244,12 @@ impl Core {
             let candidate = new_candidate(batch, link, found, referrer);
             match answer {
                 Answer::New => accepted.push(candidate),
-                _ => self.doubts.push(candidate),
+                _ => {
+                    // a page at the depth limit is known by its key alone; counted as a repeat later
+                    let shadowed = self.shadow.met_again(candidate.key, candidate.depth);
+                    self.counters.depth_shadowed += u64::from(shadowed);
+                    self.visited.doubt(&candidate)?;
+                }
             }
         }
         self.keys = keys;

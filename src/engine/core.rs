@@ -19,7 +19,7 @@ use crate::robots::RobotsRules;
 use crate::scope::Scope;
 use crate::sink::{Page, Sink, Skipped, encode_line};
 use crate::stats::{Counters, EndReason};
-use crate::visited::{Answer, ExactError, GrowError, Sizing, Visited};
+use crate::visited::{Answer, ExactError, GrowError, Settling, Sizing, Visited};
 
 /// The crawl cannot go on: what it would decide next could no longer be kept.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +106,8 @@ pub(super) const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 const EVICTIONS_AT_A_TIME: usize = 64;
 /// Candidates claimed from a queue at a time.
 const CLAIM: usize = 16;
+/// What one step of settling may cost.
+const SETTLE_STEP: Duration = Duration::from_millis(10);
 /// Candidates skipped in one go before the loop gets a turn.
 const SKIPS_AT_A_TIME: usize = 64;
 
@@ -118,7 +120,6 @@ pub(crate) struct Core {
     pub(super) scope: Arc<RwLock<Scope>>,
     pub(super) sinks: Vec<Box<dyn Sink>>,
     pub(super) counters: Counters,
-    pub(super) doubts: Vec<Candidate>,
     /// Page jobs in flight.
     pub(super) pages_in_flight: u64,
     /// All jobs in flight.
@@ -158,7 +159,6 @@ impl Core {
             scope,
             sinks,
             counters: Counters::default(),
-            doubts: Vec::new(),
             pages_in_flight: 0,
             in_flight: 0,
             held: 0,
@@ -213,7 +213,7 @@ impl Core {
 
     /// Candidates of which it is not known yet whether they are new.
     pub(crate) fn doubts_pending(&self) -> u64 {
-        self.doubts.len() as u64
+        self.visited.doubts().len()
     }
 
     /// Nothing new is started from now on.
@@ -232,7 +232,7 @@ impl Core {
             if let Some(reason) = self.stop {
                 return Ok(if self.in_flight == 0 { Next::Done(reason) } else { Next::Blocked });
             }
-            if self.doubts.len() >= self.settings.doubts {
+            if self.doubts_pending() >= self.settings.doubts as u64 {
                 self.settle()?;
             }
             if self.settings.max_pages.is_some_and(|most| self.counters.records() >= most) && self.has_work()
@@ -258,7 +258,7 @@ impl Core {
                     let name = self.schedule.origin(origin).name.clone();
                     return Ok(Next::Ready(Job::Address { origin, name }));
                 }
-                Pick::NotBefore(_) | Pick::Nothing if !self.doubts.is_empty() => self.settle()?,
+                Pick::NotBefore(_) | Pick::Nothing if self.doubts_pending() > 0 => self.settle()?,
                 Pick::NotBefore(at) => return Ok(Next::NotBefore(at)),
                 Pick::Nothing if self.in_flight > 0 => return Ok(Next::Blocked),
                 Pick::Nothing => return Ok(Next::Done(EndReason::Done)),
@@ -273,7 +273,7 @@ impl Core {
     }
 
     fn has_work(&self) -> bool {
-        self.queued() > 0 || self.pages_in_flight > 0 || !self.doubts.is_empty()
+        self.queued() > 0 || self.pages_in_flight > 0 || self.doubts_pending() > 0
     }
 
     /// The next job of an origin, where there is one.
@@ -524,16 +524,23 @@ impl Core {
 
     /// Decides every doubt exactly.
     pub(crate) fn settle(&mut self) -> Result<(), CoreError> {
-        let doubts = std::mem::take(&mut self.doubts);
-        let keys: Vec<UrlKey> = doubts.iter().map(|candidate| candidate.key).collect();
-        let new = self.visited.settle(&keys)?;
-        for (candidate, new) in doubts.into_iter().zip(new) {
-            self.counters.doubts_settled += 1;
-            if new {
-                self.counters.rescued += 1;
-                self.accept(candidate)?;
-            } else {
-                self.repeat(candidate.key, candidate.depth);
+        while self.visited.freeze()?.is_some() {
+            loop {
+                match self.visited.settle(SETTLE_STEP)? {
+                    Settling::Idle => break,
+                    Settling::LookedUp(_) => {}
+                    Settling::Decided(slice, _) => {
+                        let keys: Vec<UrlKey> =
+                            slice.rescued.iter().map(|rescued| rescued.candidate.key).collect();
+                        self.visited.commit(slice.up_to, &keys)?;
+                        self.counters.doubts_settled += slice.decided;
+                        self.counters.rescued += keys.len() as u64;
+                        self.counters.repeats += slice.decided - keys.len() as u64;
+                        for rescued in slice.rescued {
+                            self.accept(rescued.candidate)?;
+                        }
+                    }
+                }
             }
         }
         Ok(())

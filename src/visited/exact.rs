@@ -4,22 +4,57 @@
 //! memory: sorted runs of keys, merged in tiers of four, as Mercator (Heydon, Najork
 //! 1999) and DRUM (Lee, Leonard, Wang, Loguinov 2008) do on disk.
 
+use std::time::Duration;
+
 use crate::model::UrlKey;
-use crate::store::StateError;
+use crate::store::{Encoder, StateError, StorageFile};
 
 /// The exact stage failed; what it holds can no longer be trusted to be all.
 #[derive(Debug, thiserror::Error)]
 #[error("the exact keys of seen urls cannot be kept: {0}")]
 pub struct ExactError(#[from] pub StateError);
 
+/// What a look-up would have to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LookupCost {
+    /// Runs: one block of each for every key, where few are asked.
+    pub runs: u64,
+    /// Blocks of all runs: each once, where many are asked.
+    pub blocks: u64,
+}
+
 /// Every accepted key.
+///
+/// The methods with a default are those of a stage that outlives the process; the default does
+/// nothing and is right for one that does not.
 pub trait ExactKeys: Send {
     /// Takes keys that were just accepted, each for the first time.
     fn append(&mut self, keys: &[UrlKey]) -> Result<(), ExactError>;
 
+    /// Drops the keys that were appended before. What is asked is ascending, no key twice; the
+    /// number beside a key is the caller's. Nothing is appended.
+    fn remove_seen(&mut self, asked: &mut Vec<(UrlKey, u64)>) -> Result<(), ExactError>;
+
     /// Which of these keys were never appended. `unseen` is emptied and then holds an answer for
     /// each; of equal keys only the first is unseen. Nothing is appended. Best asked in bulk.
-    fn find_unseen(&mut self, keys: &[UrlKey], unseen: &mut Vec<bool>) -> Result<(), ExactError>;
+    fn find_unseen(&mut self, keys: &[UrlKey], unseen: &mut Vec<bool>) -> Result<(), ExactError> {
+        unseen.clear();
+        unseen.resize(keys.len(), false);
+        let mut asked: Vec<(UrlKey, u64)> = keys.iter().copied().zip(0..).collect();
+        asked.sort_unstable();
+        // first wins: of equal keys the lowest place comes first
+        asked.dedup_by_key(|(key, _)| *key);
+        self.remove_seen(&mut asked)?;
+        for (_, place) in asked {
+            unseen[place as usize] = true;
+        }
+        Ok(())
+    }
+
+    /// What a look-up would have to read; nothing in memory.
+    fn lookup_cost(&self) -> LookupCost {
+        LookupCost::default()
+    }
 
     /// Every key, in groups, in no particular order.
     fn for_each(&mut self, visit: &mut dyn FnMut(&[UrlKey])) -> Result<(), ExactError>;
@@ -38,6 +73,39 @@ pub trait ExactKeys: Send {
     /// Whether it outlives the process, so that it must get every key and not only
     /// those that no other place in memory holds.
     fn is_durable(&self) -> bool;
+
+    /// Bytes of the files that hold keys; not of those that only wait to be deleted, and not of
+    /// merges under way.
+    fn disk_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Does work that waits, for about so long; whether there was any.
+    fn idle_work(&mut self, _budget: Duration) -> Result<bool, ExactError> {
+        Ok(false)
+    }
+
+    /// Writes what is in memory and makes every file durable, so that the state can be named.
+    fn prepare_checkpoint(&mut self) -> Result<(), ExactError> {
+        Ok(())
+    }
+
+    /// The manifest with the state is durable: what only earlier ones name may go.
+    fn checkpoint_done(&mut self) -> Result<(), ExactError> {
+        Ok(())
+    }
+
+    /// The state as of the last [`ExactKeys::prepare_checkpoint`], for the manifest.
+    fn encode_state(&self, _encoder: &mut Encoder<'_>) {}
+
+    /// Appends the names of the files that the state names.
+    fn named_files(&self, _names: &mut Vec<String>) {}
+
+    /// Appends the files that are not known to be durable: syncing them beside the owner makes the
+    /// next [`ExactKeys::prepare_checkpoint`] quick.
+    fn unsynced_files(&self, _files: &mut Vec<Box<dyn StorageFile>>) -> Result<(), ExactError> {
+        Ok(())
+    }
 }
 
 /// Keys of the unsorted batch at most.
@@ -93,7 +161,7 @@ impl MemoryKeys {
 /// Sorts what consists of few sorted runs: the stable sort finds and merges them in linear
 /// time, which the unstable one does not.
 #[allow(clippy::stable_sort_primitive)]
-fn sort_runs(keys: &mut [UrlKey]) {
+pub(super) fn sort_runs(keys: &mut [UrlKey]) {
     keys.sort();
 }
 
@@ -118,20 +186,11 @@ impl ExactKeys for MemoryKeys {
         Ok(())
     }
 
-    fn find_unseen(&mut self, keys: &[UrlKey], unseen: &mut Vec<bool>) -> Result<(), ExactError> {
-        unseen.clear();
-        unseen.resize(keys.len(), false);
-        let mut asked: Vec<(UrlKey, usize)> = keys.iter().copied().zip(0..).collect();
-        asked.sort_unstable();
-        // first wins: of equal keys the lowest place comes first
-        asked.dedup_by_key(|(key, _)| *key);
+    fn remove_seen(&mut self, asked: &mut Vec<(UrlKey, u64)>) -> Result<(), ExactError> {
         sort_runs(&mut self.batch);
-        remove_seen(&mut asked, &self.batch);
+        remove_seen(asked, &self.batch);
         for run in &self.runs {
-            remove_seen(&mut asked, &run.keys);
-        }
-        for (_, place) in asked {
-            unseen[place] = true;
+            remove_seen(asked, &run.keys);
         }
         Ok(())
     }
@@ -158,7 +217,7 @@ impl ExactKeys for MemoryKeys {
 }
 
 /// Drops what `run` holds; both are sorted. Many are merged with it, few are looked up.
-fn remove_seen(asked: &mut Vec<(UrlKey, usize)>, run: &[UrlKey]) {
+fn remove_seen(asked: &mut Vec<(UrlKey, u64)>, run: &[UrlKey]) {
     let steps = run.len().checked_ilog2().unwrap_or(0) as usize + 1;
     if asked.len() * steps < run.len() {
         asked.retain(|(key, _)| run.binary_search(key).is_err());

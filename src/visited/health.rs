@@ -187,6 +187,11 @@ impl Missed {
         }
     }
 
+    /// Goes on from a sum, over so many URLs accepted.
+    pub(super) fn resume(sum: f64, items: u64) -> Self {
+        Missed { sum, odds: 0.0, items, reckoned_at: items }
+    }
+
     /// The filter was replaced: what comes is counted at its rate.
     pub(super) fn restart(&mut self, filter: &dyn Filter) {
         self.start_from(odds(filter.estimate().rate));

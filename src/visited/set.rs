@@ -1,13 +1,16 @@
 //! The visited set: filter, table and exact keys behind one question.
 //!
 //! Owns the order in which they are asked and what each `--dedup` mode makes of their
-//! answers. Knows keys only; who keeps a doubt's URL, and when to settle, is the engine's matter.
+//! answers. How doubts are decided is in [`verdicts`](super::verdicts), how it comes through a
+//! crash in [`durable`](super::durable); when to settle is the engine's matter.
 
 use std::io;
 
+use super::doubts::Doubts;
 use super::exact::{ExactError, ExactKeys};
 use super::filter::{self, Filter};
 use super::health::{Crossing, Health, Missed, Verdict, Watch};
+use super::settling::Settlement;
 use super::sizing::Sizing;
 use super::table::{Inserted, KeyTable};
 use crate::config::Dedup;
@@ -16,6 +19,9 @@ use crate::model::UrlKey;
 /// How much larger a full filter is made. Filling the larger one costs a quarter of what filled it.
 const GROWTH: u64 = 4;
 
+/// Memory for settling where all doubts wait in memory.
+const SETTLE_BYTES: u64 = 4 << 20;
+
 /// What the visited set says of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answer {
@@ -23,7 +29,8 @@ pub enum Answer {
     New,
     /// It was seen before; in `bloom` mode, probably.
     Repeat,
-    /// Only [`Visited::settle`] can tell. The asker keeps what the key stands for.
+    /// Only the exact keys can tell. The asker must hand the candidate to [`Visited::doubt`]: from
+    /// now on the set takes its key for seen.
     Doubt,
 }
 
@@ -74,12 +81,16 @@ impl Counters {
 /// The set of URLs seen.
 pub struct Visited {
     dedup: Dedup,
-    sizing: Sizing,
-    filter: Option<Box<dyn Filter>>,
-    table: KeyTable,
-    exact: Box<dyn ExactKeys>,
-    counters: Counters,
-    missed: Missed,
+    pub(super) sizing: Sizing,
+    pub(super) filter: Option<Box<dyn Filter>>,
+    pub(super) table: KeyTable,
+    pub(super) exact: Box<dyn ExactKeys>,
+    pub(super) doubts: Doubts,
+    pub(super) settlement: Option<Settlement>,
+    /// Memory for a settlement.
+    pub(super) settle_bytes: u64,
+    pub(super) counters: Counters,
+    pub(super) missed: Missed,
     watch: Watch,
     /// The filter's answers to one batch.
     flags: Vec<bool>,
@@ -98,7 +109,8 @@ impl std::fmt::Debug for Visited {
 }
 
 impl Visited {
-    /// An empty set over an empty exact stage; an error where memory cannot be had.
+    /// An empty set over an empty exact stage, whose doubts wait in memory; an error where memory
+    /// cannot be had.
     pub fn new(settings: &VisitedSettings, exact: Box<dyn ExactKeys>) -> io::Result<Self> {
         let filter = match settings.dedup {
             Dedup::Exact => None,
@@ -110,6 +122,9 @@ impl Visited {
             filter,
             table: KeyTable::new(if settings.dedup == Dedup::Bloom { 0 } else { settings.table_bytes })?,
             exact,
+            doubts: Doubts::in_memory(),
+            settlement: None,
+            settle_bytes: SETTLE_BYTES,
             counters: Counters::default(),
             missed: Missed::default(),
             watch: Watch::default(),
@@ -141,40 +156,15 @@ impl Visited {
         self.hand_over_accepted()
     }
 
-    /// Decides keys that were answered [`Answer::Doubt`], in the order given: which were new after all. They are seen from now on.
-    /// Cheapest in bulk.
-    ///
-    /// After an error the set must not be asked again.
-    pub fn settle(&mut self, keys: &[UrlKey]) -> Result<Vec<bool>, ExactError> {
-        let mut unseen = Vec::new();
-        if keys.is_empty() {
-            return Ok(unseen);
-        }
-        // no doubt arises while the table is complete; whoever settles anyway gets the truth
-        self.give_up_completeness()?;
-        self.exact.find_unseen(keys, &mut unseen)?;
-        let rescued: Vec<UrlKey> =
-            keys.iter().zip(&unseen).filter_map(|(key, new)| new.then_some(*key)).collect();
-        for key in &rescued {
-            self.table.push(*key);
-        }
-        if let Some(filter) = &mut self.filter {
-            filter.insert_batch(&rescued);
-        }
-        self.exact.append(&rescued)?;
-        self.counters.settled += keys.len() as u64;
-        self.counters.rescued += rescued.len() as u64;
-        self.counters.repeats += (keys.len() - rescued.len()) as u64;
-        Ok(unseen)
-    }
-
     /// Replaces the filter by one of another size, filled with every accepted key; `false`, and
     /// nothing is changed, where there is no filter or nobody has kept the keys (`bloom` without
     /// an exact stage that outlives the process). Doubts asked before stay doubts.
     ///
-    /// Old and new filter take memory at the same time.
+    /// Old and new filter take memory at the same time. While a settlement is under way nothing is
+    /// changed either: what it has found stands in no exact key yet.
     pub fn grow(&mut self, sizing: Sizing) -> Result<bool, GrowError> {
-        if self.filter.is_none() || (self.dedup == Dedup::Bloom && !self.exact.is_durable()) {
+        let unknown = self.dedup == Dedup::Bloom && !self.exact.is_durable();
+        if self.filter.is_none() || self.settlement.is_some() || unknown {
             return Ok(false);
         }
         let mut new = filter::build(&sizing).map_err(GrowError::Memory)?;
@@ -202,16 +192,10 @@ impl Visited {
     ///
     /// Starting small keeps the pages of memory that a small crawl touches few.
     pub fn grow_if_full(&mut self, largest: &Sizing) -> Result<Option<Sizing>, GrowError> {
-        if self.counters.unique() < self.sizing.urls || self.sizing.bits >= largest.bits {
-            return Ok(None);
+        match larger(&self.sizing, largest, self.counters.unique()) {
+            Some(sizing) => Ok(self.grow(sizing)?.then_some(sizing)),
+            None => Ok(None),
         }
-        let growth = self.sizing.urls.saturating_mul(GROWTH);
-        let sizing = if growth >= largest.urls {
-            *largest
-        } else {
-            Sizing::from_bits_per_url(largest.kind, growth, largest.bits_per_url()).unwrap_or(*largest)
-        };
-        Ok(self.grow(sizing)?.then_some(sizing))
     }
 
     /// How the filter is doing; `None` where there is none (`exact` mode). Constant time.
@@ -255,7 +239,8 @@ impl Visited {
     /// Bytes of memory it holds.
     pub fn memory_bytes(&self) -> u64 {
         let filter = self.filter.as_deref().map_or(0, |filter| filter.bits() / 8);
-        filter + self.table.bytes() + self.exact.memory_bytes()
+        let settlement = self.settlement.as_ref().map_or(0, Settlement::memory_bytes);
+        filter + self.table.bytes() + self.exact.memory_bytes() + self.doubts.memory_bytes() + settlement
     }
 
     fn ask_filter_alone(&mut self, keys: &[UrlKey], answers: &mut Vec<Answer>) {
@@ -314,12 +299,17 @@ impl Visited {
             self.accepted.push(key);
             return Ok(Answer::New);
         }
-        Ok(if self.table.touch(key) { Answer::Repeat } else { Answer::Doubt })
+        if self.table.touch(key) {
+            return Ok(Answer::Repeat);
+        }
+        // whatever becomes of this doubt, whoever asks again is a repeat
+        self.table.push(key);
+        Ok(Answer::Doubt)
     }
 
     /// Whether the table alone holds the accepted keys: as long as it is complete, an exact stage
     /// that does not outlive the process would only hold them a second time.
-    fn keeps_in_table_only(&self) -> bool {
+    pub(super) fn keeps_in_table_only(&self) -> bool {
         self.table.is_complete() && !self.exact.is_durable()
     }
 
@@ -330,7 +320,7 @@ impl Visited {
     }
 
     /// From here on the exact stage must know every key.
-    fn give_up_completeness(&mut self) -> Result<(), ExactError> {
+    pub(super) fn give_up_completeness(&mut self) -> Result<(), ExactError> {
         if self.keeps_in_table_only() {
             let Visited { table, exact, .. } = self;
             table.for_each(|keys| exact.append(keys))?;
@@ -346,6 +336,19 @@ impl Visited {
         }
         Ok(())
     }
+}
+
+/// What a filter for so many URLs more should be, no larger than `largest`; none where it is not full,
+/// or cannot grow.
+pub(super) fn larger(sizing: &Sizing, largest: &Sizing, urls: u64) -> Option<Sizing> {
+    if urls < sizing.urls || sizing.bits >= largest.bits {
+        return None;
+    }
+    let growth = sizing.urls.saturating_mul(GROWTH);
+    if growth >= largest.urls {
+        return Some(*largest);
+    }
+    Some(Sizing::from_bits_per_url(largest.kind, growth, largest.bits_per_url()).unwrap_or(*largest))
 }
 
 /// The filter could not be replaced; the old one stands.

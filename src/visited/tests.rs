@@ -1,15 +1,19 @@
 //! One suite for every filter, one for every exact stage, and the whole set against a model.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::config::{Dedup, FilterKind};
-use crate::model::UrlKey;
+use crate::model::{Candidate, UrlKey, Via};
+use crate::store::FileSystem;
 
 /// Well-mixed distinct keys, as hashes of distinct URLs are.
-fn keys(from: u64, count: u64) -> Vec<UrlKey> {
+pub(super) fn keys(from: u64, count: u64) -> Vec<UrlKey> {
     (from..from + count)
         .map(|number| {
             let mut mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -21,7 +25,7 @@ fn keys(from: u64, count: u64) -> Vec<UrlKey> {
 }
 
 /// Few distinct keys that come again and again, and edge values.
-fn some_keys() -> impl Strategy<Value = Vec<UrlKey>> {
+pub(super) fn some_keys() -> impl Strategy<Value = Vec<UrlKey>> {
     let key = prop_oneof![
         4 => (0..300_u64).prop_map(|number| keys(number, 1)[0]),
         1 => any::<u64>(),
@@ -85,18 +89,30 @@ proptest! {
     }
 
     #[test]
-    fn exact_keys_find_the_unseen(batches in prop::collection::vec((some_keys(), some_keys()), 0..6)) {
-        let mut exact = MemoryKeys::new();
-        let mut model = HashSet::new();
-        let mut unseen = vec![true];
-        for (accepted, asked) in batches {
-            let accepted: Vec<UrlKey> = accepted.into_iter().filter(|key| model.insert(*key)).collect();
-            exact.append(&accepted).unwrap();
-            exact.find_unseen(&asked, &mut unseen).unwrap();
-            let mut first = HashSet::new();
-            let expected: Vec<bool> = asked.iter().map(|key| !model.contains(key) && first.insert(*key)).collect();
-            prop_assert_eq!(&unseen, &expected);
-            prop_assert_eq!(exact.len(), model.len() as u64);
+    fn exact_keys_find_the_unseen(
+        batches in prop::collection::vec((some_keys(), some_keys()), 0..6),
+        batch_bytes in 1..5000_u64,
+        fence_bytes in 0..200_u64,
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = DiskKeys::create(place(directory.path()), DiskKeysSettings { batch_bytes, fence_bytes });
+        let every: [Box<dyn ExactKeys>; 2] = [Box::new(MemoryKeys::new()), Box::new(disk)];
+        for mut exact in every {
+            let mut model = HashSet::new();
+            let mut unseen = vec![true];
+            for (accepted, asked) in &batches {
+                let accepted: Vec<UrlKey> = accepted.iter().copied().filter(|key| model.insert(*key)).collect();
+                exact.append(&accepted).unwrap();
+                exact.find_unseen(asked, &mut unseen).unwrap();
+                let mut first = HashSet::new();
+                let expected: Vec<bool> = asked.iter().map(|key| !model.contains(key) && first.insert(*key)).collect();
+                prop_assert_eq!(&unseen, &expected);
+                prop_assert_eq!(exact.len(), model.len() as u64);
+            }
+            let mut held = Vec::new();
+            exact.for_each(&mut |keys| held.extend_from_slice(keys)).unwrap();
+            prop_assert_eq!(held.len(), model.len());
+            prop_assert_eq!(held.into_iter().collect::<HashSet<_>>(), model);
         }
     }
 
@@ -106,24 +122,31 @@ proptest! {
         bits_per_url in 1..10_u32,
         table_bytes in prop_oneof![Just(0_u64), 64..2048_u64, Just(1 << 20)],
         exact_mode in any::<bool>(),
-        durable in any::<bool>(),
+        kind in prop::sample::select(vec![Kind::Memory, Kind::Durable, Kind::Disk]),
         settle_every in 1..4_usize,
         grow_at in 0..8_usize,
     ) {
         let dedup = if exact_mode { Dedup::Exact } else { Dedup::TwoStage };
-        let mut visited = small_set(dedup, f64::from(bits_per_url), table_bytes, durable);
+        let directory = tempfile::tempdir().unwrap();
+        let mut visited = small_set(dedup, f64::from(bits_per_url), table_bytes, kind, directory.path());
         let mut model = Model::default();
         for (index, batch) in batches.iter().enumerate() {
             if index == grow_at {
                 let larger = Sizing::from_bits_per_url(FilterKind::Blocked, 2000, 8.0).unwrap();
-                prop_assert_eq!(visited.grow(larger).unwrap(), !exact_mode);
+                prop_assert_eq!(visited.grow(larger).unwrap(), !exact_mode && visited.settling().is_none());
+            }
+            // a settlement is under way while the next keys are asked
+            if index % settle_every == 0 {
+                visited.freeze().unwrap();
+                visited.settle(Duration::from_micros(20)).unwrap();
             }
             model.ask(&mut visited, batch)?;
-            if index % settle_every == 0 {
+            if index % settle_every == 1 {
                 model.settle(&mut visited)?;
             }
         }
         model.settle(&mut visited)?;
+        prop_assert!(visited.doubts().is_empty());
         let counters = *visited.counters();
         prop_assert_eq!(counters.unique(), model.every.len() as u64);
         prop_assert_eq!(counters.asked, counters.new + counters.rescued + counters.repeats);
@@ -133,7 +156,7 @@ proptest! {
 
     #[test]
     fn the_filter_alone_never_takes_a_repeat_for_new(batches in prop::collection::vec(some_keys(), 0..5), bits in 1..12_u32) {
-        let mut visited = small_set(Dedup::Bloom, f64::from(bits), 0, false);
+        let mut visited = small_set(Dedup::Bloom, f64::from(bits), 0, Kind::Memory, Path::new(""));
         let mut accepted = HashSet::new();
         let mut answers = Vec::new();
         for batch in &batches {
@@ -149,23 +172,35 @@ proptest! {
 
 /// What was asked, what was accepted and which doubts are open.
 #[derive(Default)]
-struct Model {
-    every: HashSet<UrlKey>,
-    accepted: HashSet<UrlKey>,
-    doubts: Vec<UrlKey>,
+pub(super) struct Model {
+    pub(super) every: HashSet<UrlKey>,
+    pub(super) accepted: HashSet<UrlKey>,
+    /// By number, from `oldest` on.
+    pub(super) doubts: VecDeque<UrlKey>,
+    pub(super) oldest: u64,
 }
 
 impl Model {
-    fn ask(&mut self, visited: &mut Visited, batch: &[UrlKey]) -> Result<(), TestCaseError> {
+    pub(super) fn ask(&mut self, visited: &mut Visited, batch: &[UrlKey]) -> Result<(), TestCaseError> {
         let mut answers = vec![Answer::New];
         visited.ask(batch, &mut answers).unwrap();
         prop_assert_eq!(answers.len(), batch.len());
+        let pending: HashSet<UrlKey> = self.doubts.iter().copied().collect();
+        let mut doubted = HashSet::new();
         for (key, answer) in batch.iter().zip(&answers) {
             self.every.insert(*key);
             match answer {
                 Answer::New => prop_assert!(self.accepted.insert(*key), "accepted twice"),
-                Answer::Repeat => prop_assert!(self.accepted.contains(key), "lost"),
-                Answer::Doubt => self.doubts.push(*key),
+                Answer::Repeat => prop_assert!(
+                    self.accepted.contains(key) || pending.contains(key) || doubted.contains(key),
+                    "lost"
+                ),
+                Answer::Doubt => {
+                    doubted.insert(*key);
+                    let number = visited.doubt(&candidate(*key)).unwrap();
+                    prop_assert_eq!(number, self.oldest + self.doubts.len() as u64);
+                    self.doubts.push_back(*key);
+                }
             }
         }
         if visited.is_certain() {
@@ -174,23 +209,81 @@ impl Model {
         Ok(())
     }
 
-    fn settle(&mut self, visited: &mut Visited) -> Result<(), TestCaseError> {
-        let doubts = std::mem::take(&mut self.doubts);
-        let rescued = visited.settle(&doubts).unwrap();
-        prop_assert_eq!(rescued.len(), doubts.len());
-        for (key, rescued) in doubts.iter().zip(rescued) {
-            prop_assert_eq!(rescued, self.accepted.insert(*key));
+    /// Settles everything, a settlement under way included.
+    pub(super) fn settle(&mut self, visited: &mut Visited) -> Result<(), TestCaseError> {
+        while visited.settling().is_some() || visited.freeze().unwrap().is_some() {
+            self.step(visited)?;
         }
         Ok(())
     }
+
+    /// Takes one step of a settlement; what was committed.
+    pub(super) fn step(&mut self, visited: &mut Visited) -> Result<Option<(u64, Vec<UrlKey>)>, TestCaseError> {
+        let Settling::Decided(slice, _) = visited.settle(Duration::from_micros(500)).unwrap() else {
+            return Ok(None);
+        };
+        let mut rescued = slice.rescued.iter();
+        for number in self.oldest..slice.up_to {
+            let key = self.doubts.pop_front().unwrap();
+            if self.accepted.insert(key) {
+                let rescued = rescued.next().unwrap();
+                prop_assert_eq!((rescued.number, &rescued.candidate), (number, &candidate(key)));
+            }
+        }
+        prop_assert_eq!(rescued.next(), None);
+        prop_assert_eq!(slice.decided, slice.up_to - self.oldest);
+        self.oldest = slice.up_to;
+        let keys: Vec<UrlKey> = slice.rescued.iter().map(|rescued| rescued.candidate.key).collect();
+        visited.commit(slice.up_to, &keys).unwrap();
+        prop_assert_eq!(visited.doubts().len(), self.doubts.len() as u64);
+        Ok(Some((slice.up_to, keys)))
+    }
+}
+
+/// The candidate of a key; some share their referrer with the one before.
+pub(super) fn candidate(key: UrlKey) -> Candidate {
+    Candidate {
+        url: format!("http://h{}.test/{key}", key % 7).into(),
+        origin_length: 14,
+        key,
+        depth: (key % 5) as u32,
+        via: Via::Link,
+        hops: 0,
+        carries_scope: key.is_multiple_of(3),
+        referrer: (!key.is_multiple_of(4)).then(|| Arc::from(format!("http://r/{}", key % 3))),
+    }
+}
+
+pub(super) fn place(directory: &Path) -> Place {
+    Place { storage: Arc::new(FileSystem), directory: directory.to_owned() }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Memory,
+    Durable,
+    Disk,
 }
 
 /// A set for 500 URLs.
-fn small_set(dedup: Dedup, bits_per_url: f64, table_bytes: u64, durable: bool) -> Visited {
+fn small_set(dedup: Dedup, bits_per_url: f64, table_bytes: u64, kind: Kind, directory: &Path) -> Visited {
     let sizing = Sizing::from_bits_per_url(FilterKind::Blocked, 500, bits_per_url).unwrap();
-    let exact: Box<dyn ExactKeys> =
-        if durable { Box::new(Durable(MemoryKeys::new())) } else { Box::new(MemoryKeys::new()) };
-    Visited::new(&VisitedSettings { dedup, sizing, table_bytes }, exact).unwrap()
+    let settings = VisitedSettings { dedup, sizing, table_bytes };
+    match kind {
+        Kind::Memory => Visited::new(&settings, Box::new(MemoryKeys::new())).unwrap(),
+        Kind::Durable => Visited::new(&settings, Box::new(Durable(MemoryKeys::new()))).unwrap(),
+        Kind::Disk => Visited::create(&settings, &little_memory(directory)).unwrap(),
+    }
+}
+
+/// Everything spills at once.
+pub(super) fn little_memory(directory: &Path) -> DiskSettings {
+    DiskSettings {
+        place: place(directory),
+        keys: DiskKeysSettings { batch_bytes: 1000, fence_bytes: 50 },
+        doubts_bytes: 3000,
+        settle_bytes: 2000,
+    }
 }
 
 /// An exact stage that must get every key, as the one on disk will.
@@ -201,8 +294,8 @@ impl ExactKeys for Durable {
         self.0.append(keys)
     }
 
-    fn find_unseen(&mut self, keys: &[UrlKey], unseen: &mut Vec<bool>) -> Result<(), ExactError> {
-        self.0.find_unseen(keys, unseen)
+    fn remove_seen(&mut self, asked: &mut Vec<(UrlKey, u64)>) -> Result<(), ExactError> {
+        self.0.remove_seen(asked)
     }
 
     fn for_each(&mut self, visit: &mut dyn FnMut(&[UrlKey])) -> Result<(), ExactError> {
@@ -268,7 +361,7 @@ fn pages_missed_are_as_many_as_expected() {
 
 #[test]
 fn a_small_crawl_is_certain_and_holds_its_keys_once() {
-    let mut visited = small_set(Dedup::TwoStage, 1.0, 1 << 20, false);
+    let mut visited = small_set(Dedup::TwoStage, 1.0, 1 << 20, Kind::Memory, Path::new(""));
     let mut answers = Vec::new();
     let all = keys(0, 5000);
     visited.ask(&all, &mut answers).unwrap();
@@ -284,7 +377,7 @@ fn a_small_crawl_is_certain_and_holds_its_keys_once() {
 
 #[test]
 fn doubts_arise_and_are_settled_once_the_table_is_full() {
-    let mut visited = small_set(Dedup::TwoStage, 2.0, 1024, false);
+    let mut visited = small_set(Dedup::TwoStage, 2.0, 1024, Kind::Memory, Path::new(""));
     let mut model = Model::default();
     for batch in keys(0, 20_000).chunks(40) {
         model.ask(&mut visited, batch).unwrap();
