@@ -259,7 +259,7 @@ impl Crawl {
                 None if self.all_open => self.open_host(host),
                 None => QueueId::bucket(host.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
             };
-            self.frontier.push(queue, candidate)?;
+            self.frontier.push(queue, &candidate)?;
             if site.next.is_multiple_of(CLAIM as u64 * 10) {
                 self.take()?;
             }
@@ -348,7 +348,7 @@ impl Crawl {
                 Some(queue) => *queue,
                 None => self.open_host(host),
             };
-            self.frontier.push(queue, claimed.candidate)?;
+            self.frontier.push(queue, &claimed.candidate)?;
             self.frontier.acknowledge(claimed.ticket)?;
             self.moved += 1;
         }

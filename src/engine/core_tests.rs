@@ -65,7 +65,7 @@ pub(super) struct Request {
 pub(super) struct Records(Arc<Mutex<Vec<crate::model::Record>>>);
 
 impl Sink for Records {
-    pub(super) fn page(&mut self, page: &Page<'_>) -> std::io::Result<()> {
+    fn page(&mut self, page: &Page<'_>) -> std::io::Result<()> {
         self.0.lock().expect("not poisoned").push(page.record.clone());
         Ok(())
     }
@@ -134,7 +134,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
         obey_robots: true,
         log_skipped: false,
         largest_filter,
-        doubts: setup.doubts,
+        most_doubts: setup.doubts as u64,
         caps: super::core::Caps::default(),
     };
     let visited = super::plan::visited(&config, &plan, &filter).expect("memory");
@@ -167,7 +167,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
     let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
     let batch = simulation.batch(&seeds, Via::Seed, false);
     simulation.core.add_seeds(&batch, seeds.len() as u64).expect("in memory");
-    simulation.core.settle().expect("in memory");
+    simulation.core.settle_all().expect("in memory");
     simulation
 }
 

@@ -12,7 +12,7 @@ use super::crawl::SetupError;
 use super::keeper::Pace;
 use super::setup::{self, Parts};
 use crate::config::{Config, Options, ScopeKind};
-use crate::frontier::{Moment, Politeness, Schedule};
+use crate::frontier::{Moment, Politeness};
 use crate::model::ErrorKind;
 use crate::scope::Scope;
 use crate::stats::EndReason;
@@ -71,7 +71,7 @@ fn open(disk: &SimulatedDisk, strict: bool) -> Result<Simulation, SetupError> {
         settings: settings(&config, &filter),
         plan,
         filter,
-        schedule: schedule(&config),
+        politeness: politeness(&config),
         scope: scope.clone(),
         sinks: Vec::new(),
         storage: storage.clone(),
@@ -90,6 +90,7 @@ fn open(disk: &SimulatedDisk, strict: bool) -> Result<Simulation, SetupError> {
         parts.resumed(directory, seeds())?
     } else {
         let secret = KeySecret::from_seed(7);
+        clear(&*storage);
         storage.create_directory(&directory.join("state")).map_err(fault)?;
         let core = parts.begun(directory, &secret)?;
         storage.create(&sealed).and_then(|file| file.sync()).map_err(fault)?;
@@ -111,6 +112,16 @@ fn open(disk: &SimulatedDisk, strict: bool) -> Result<Simulation, SetupError> {
         records: Records::default(),
         depth: None,
     })
+}
+
+/// Deletes what a crawl left that had not begun.
+fn clear(storage: &dyn Storage) {
+    for folder in ["", "state", "state/frontier", "state/visited"] {
+        let folder = Path::new(DIRECTORY).join(folder);
+        for name in storage.names(&folder).unwrap_or_default() {
+            drop(storage.remove(&folder.join(name)));
+        }
+    }
 }
 
 fn fault(error: std::io::Error) -> SetupError {
@@ -194,7 +205,7 @@ fn recover(disk: &SimulatedDisk, strict: bool, expected: &BTreeSet<String>) {
 
 fn cut_everywhere(strict: bool, every: u64, power_cuts: u64) -> u64 {
     let expected = expected(strict);
-    let cuts = Cuts { power_cuts, every, seed: 11, ..Cuts::default() };
+    let cuts = Cuts { outcomes: power_cuts, every, seed: 11, ..Cuts::default() };
     cuts.for_each(
         |disk| match open(disk, strict).map_err(|_| ()) {
             Ok(mut simulation) => drop(simulation.drive(100_000)),
@@ -222,7 +233,7 @@ fn no_cut_in_a_recovery_loses_or_doubles_a_page() {
     let disk = SimulatedDisk::new();
     let mut simulation = open(&disk, false).expect("nothing fails");
     simulation.drive(150).expect("nothing fails");
-    let cuts = Cuts { start: disk.after_power_cut(3), power_cuts: 2, every: 5, seed: 5 };
+    let cuts = Cuts { start: disk.after_power_cut(3), outcomes: 2, every: 5, seed: 5 };
     cuts.for_each(
         |disk| drop(open(disk, false).map(|mut simulation| simulation.drive(20))),
         |disk, (), _| recover(disk, false, &expected),
@@ -259,12 +270,13 @@ fn settings(config: &Config, filter: &super::plan::FilterPlan) -> CoreSettings {
         obey_robots: true,
         log_skipped: false,
         largest_filter: filter.largest,
+        most_doubts: 40,
         caps: Caps::default(),
     }
 }
 
-fn schedule(config: &Config) -> Schedule {
-    let politeness = Politeness {
+fn politeness(config: &Config) -> Politeness {
+    Politeness {
         delay: Duration::ZERO,
         random_wait: false,
         address_delay: Duration::ZERO,
@@ -274,6 +286,5 @@ fn schedule(config: &Config) -> Schedule {
         host_failures: 5,
         max_pages_per_host: None,
         seed: 1,
-    };
-    Schedule::new(politeness, true)
+    }
 }

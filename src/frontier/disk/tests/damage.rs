@@ -29,7 +29,7 @@ fn read(directory: &Path, state: &[u8]) -> (Vec<Claimed>, Result<(), FrontierErr
 fn written() -> (OnDisk, Vec<u8>) {
     let mut disk = OnDisk::new(SETTINGS);
     for number in 0..CANDIDATES {
-        disk.push(QueueId((number % QUEUES) as u32), candidate(number, 1)).expect("pushed");
+        disk.push(QueueId((number % QUEUES) as u32), &candidate(number, 1)).expect("pushed");
     }
     let state = disk.checkpoint();
     (disk, state)

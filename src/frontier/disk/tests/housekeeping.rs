@@ -122,7 +122,7 @@ fn garbage_of_a_crash_is_in_nobodys_way() {
     std::fs::write(directory.path().join("lock"), "").expect("written");
     let mut frontier =
         DiskFrontier::create(Arc::new(FileSystem), directory.path(), TINY).expect("a new frontier");
-    frontier.push(OWN, candidate(1, 1)).expect("pushed");
+    frontier.push(OWN, &candidate(1, 1)).expect("pushed");
     frontier.spill().expect("spilled");
     assert_eq!(frontier.named_files().collect::<Vec<_>>(), ["00000005.seg"]);
 }
@@ -133,7 +133,7 @@ fn the_memory_does_not_grow_with_the_candidates() {
     let mut disk = OnDisk::new(settings);
     let mut used = Vec::new();
     for number in 0..40_000_u64 {
-        disk.push(QueueId((number % 50) as u32), candidate(number, 1)).expect("pushed");
+        disk.push(QueueId((number % 50) as u32), &candidate(number, 1)).expect("pushed");
         if number % 10_000 == 9_999 {
             used.push(disk.frontier.memory_bytes());
         }
@@ -225,7 +225,7 @@ fn after_a_failure_everything_fails() {
     let failing = Arc::new(AtomicBool::new(false));
     let storage = Arc::new(Failing(Arc::clone(&failing)));
     let mut frontier = DiskFrontier::create(storage, directory.path(), TINY).expect("a new frontier");
-    let ticket = frontier.push(OWN, candidate(1, 1)).expect("pushed");
+    let ticket = frontier.push(OWN, &candidate(1, 1)).expect("pushed");
     failing.store(true, Ordering::Relaxed);
     match frontier.spill() {
         Err(FrontierError::State(error)) => assert!(error.is_disk_full(), "{error}"),
@@ -233,7 +233,7 @@ fn after_a_failure_everything_fails() {
     }
     failing.store(false, Ordering::Relaxed);
     let failed = |result: Result<(), FrontierError>| assert!(matches!(result, Err(FrontierError::Failed)));
-    failed(frontier.push(OWN, candidate(2, 1)).map(|_| ()));
+    failed(frontier.push(OWN, &candidate(2, 1)).map(|_| ()));
     failed(frontier.claim(OWN, 1, &mut VecDeque::new()));
     failed(frontier.acknowledge(ticket));
     failed(frontier.spill());
@@ -245,7 +245,7 @@ fn after_a_failure_everything_fails() {
 #[test]
 fn a_state_is_not_to_be_had_without_a_checkpoint() {
     let mut disk = OnDisk::new(TINY);
-    disk.push(OWN, candidate(1, 1)).expect("pushed");
+    disk.push(OWN, &candidate(1, 1)).expect("pushed");
     let state = |disk: &OnDisk| disk.frontier.encode_state(&mut Encoder(&mut Vec::new()));
     assert!(matches!(state(&disk), Err(FrontierError::Manifest(_))));
     disk.frontier.spill().expect("spilled");

@@ -75,7 +75,7 @@ impl Frontier for OnDisk {
     fn push(
         &mut self,
         queue: QueueId,
-        candidate: Candidate,
+        candidate: &Candidate,
     ) -> Result<Ticket, crate::frontier::FrontierError> {
         self.frontier.push(queue, candidate)
     }
@@ -176,7 +176,7 @@ impl<F: Subject> World<F> {
     pub(super) fn push(&mut self, queue: QueueId, depth: u32) {
         let candidate = candidate(self.pushed, depth);
         self.pushed += 1;
-        let ticket = self.frontier.push(queue, candidate.clone()).expect("pushed");
+        let ticket = self.frontier.push(queue, &candidate).expect("pushed");
         assert_eq!((ticket.queue, ticket.class), (queue, class_of(&candidate)));
         let lane = (queue, ticket.class);
         let holds =
