@@ -414,7 +414,7 @@ impl Core {
                     self.schedule.pause(id, at);
                 }
                 let refused = error.kind == ErrorKind::PrivateAddress;
-                if failures < self.schedule.robots_tries(id) && !refused {
+                if failures < self.schedule.robots_failed(id, &error) && !refused {
                     self.schedule.origin_mut(id).robots = RobotsState::Retry { failures, at, last };
                 } else if let Some(rules) = last {
                     let until = now.after(ROBOTS_VALIDITY);

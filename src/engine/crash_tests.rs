@@ -111,6 +111,8 @@ fn open(disk: &SimulatedDisk, strict: bool) -> Result<Simulation, SetupError> {
         asked: HashMap::new(),
         records: Records::default(),
         depth: None,
+        most_open: 0,
+        most_bytes: 0,
     })
 }
 

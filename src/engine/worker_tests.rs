@@ -1,5 +1,7 @@
 use super::*;
-use crate::frontier::{HostShare, Attempt, BUCKETS, Claimed, OriginId, Politeness, QueueId, Schedule, Ticket};
+use crate::frontier::{
+    Attempt, BUCKETS, Claimed, HostShare, OriginId, Politeness, QueueId, Schedule, Ticket,
+};
 use crate::model::Candidate;
 
 fn origin() -> OriginId {

@@ -31,11 +31,12 @@ pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// Requests for an origin's robots.txt before it counts as unreachable.
 const ROBOTS_TRIES: u32 = 3;
 
-/// Dead origins of one host in a row from which on a further one is asked once and not again.
-const DEAD_ORIGINS_DOUBTED: u32 = 3;
+/// Requests for robots.txt in a row that nobody answered from which on an origin of the host is
+/// asked once and not again.
+const DOUBTED_FROM: u32 = 6;
 
-/// Dead origins of one host in a row from which on its other ports are not asked at all.
-const DEAD_ORIGINS: u32 = 16;
+/// Such requests from which on the other ports of the host are not asked at all.
+const PRESUMED_DEAD_FROM: u32 = 16;
 
 impl Schedule {
     /// Nothing is asked of this origin's host before `until`.
@@ -78,33 +79,33 @@ impl Schedule {
         }
     }
 
-    /// Requests that the robots.txt of an origin is worth. Of a host where nobody answered at
-    /// several ports, one after the other, a further port is asked once only: a page may name
-    /// thousands.
-    pub fn robots_tries(&self, id: OriginId) -> u32 {
-        if self.host(id).dead_origins >= DEAD_ORIGINS_DOUBTED { 1 } else { ROBOTS_TRIES }
+    /// A request for the robots.txt of an origin failed. Returns how many it is worth in all: of a
+    /// host that did not answer at several ports, one after the other, each further port is asked
+    /// once only, and at last not at all. A page may name thousands.
+    pub fn robots_failed(&mut self, id: OriginId, error: &PageError) -> u32 {
+        let host = self.host_mut(id);
+        if error.kind.class() == FailureClass::Host || error.kind == ErrorKind::Timeout {
+            host.unanswered = host.unanswered.saturating_add(1);
+            host.last_error = Some(Box::new(error.clone()));
+        }
+        if host.unanswered > DOUBTED_FROM { 1 } else { ROBOTS_TRIES }
     }
 
     /// The robots.txt of an origin could not be had, and nothing of it is fetched any more.
-    /// The other origins of its host are not touched. Where nobody answered, it counts towards [`Schedule::robots_tries`].
+    /// The other origins of its host are not touched.
     pub fn give_up_origin(&mut self, id: OriginId, reason: DrainReason, error: &PageError) {
         self.any_drained = true;
         self.let_rules_go(id, 0);
         let origin = &mut self.origins[id.index()];
         origin.robots = RobotsState::Drained(reason);
         origin.last_error = Some(Box::new(error.clone()));
-        let host = self.host_mut(id);
-        if error.kind.class() == FailureClass::Host || error.kind == ErrorKind::Timeout {
-            host.dead_origins = host.dead_origins.saturating_add(1);
-            host.last_error = Some(Box::new(error.clone()));
-        }
-        self.refresh_host(id);
+        self.refresh(id);
     }
 
-    /// Why an origin that was never asked is not worth asking, where its host has so many dead ones.
+    /// Why an origin that never answered is not worth asking, where its host did not so often.
     /// A scheme's own port is always asked.
-    pub(super) fn presumed_dead(&self, name: &str, dead_origins: u32) -> Option<DrainReason> {
-        let presumed = self.obey_robots && dead_origins >= DEAD_ORIGINS && names_a_port(name);
+    pub(super) fn presumed_dead(&self, name: &str, unanswered: u32) -> Option<DrainReason> {
+        let presumed = self.obey_robots && unanswered >= PRESUMED_DEAD_FROM && names_a_port(name);
         presumed.then_some(DrainReason::HostUnreachable)
     }
 

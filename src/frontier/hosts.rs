@@ -295,8 +295,8 @@ pub struct Host {
     pub transient_failures: u32,
     /// Answers in a row that asked to slow down without saying for how long.
     pub slow_downs: u32,
-    /// Origins given up in a row because nobody answered there.
-    pub dead_origins: u32,
+    /// Requests for a robots.txt in a row that nobody answered, at whichever port.
+    pub unanswered: u32,
     /// Given up, and why.
     pub drained: Option<DrainReason>,
     /// What happened last before it, or one of its origins, was given up.
@@ -332,7 +332,7 @@ impl Host {
             failures: 0,
             transient_failures: 0,
             slow_downs: 0,
-            dead_origins: 0,
+            unanswered: 0,
             drained: None,
             last_error: None,
             failed_at: None,

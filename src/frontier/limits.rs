@@ -47,9 +47,11 @@ impl Schedule {
         if self.limit_reached(host.records) {
             return Some(DrainReason::HostLimit);
         }
-        match origin.robots {
-            RobotsState::Drained(reason) => Some(reason),
-            RobotsState::Unknown => self.presumed_dead(&origin.name, host.dead_origins),
+        match &origin.robots {
+            RobotsState::Drained(reason) => Some(*reason),
+            RobotsState::Unknown | RobotsState::Retry { last: None, .. } => {
+                self.presumed_dead(&origin.name, host.unanswered)
+            }
             _ => None,
         }
     }

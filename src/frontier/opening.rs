@@ -144,7 +144,7 @@ impl Schedule {
             host.failures = residue.failures.into();
             host.transient_failures = residue.transient_failures.into();
             host.slow_downs = residue.slow_downs.into();
-            host.dead_origins = residue.dead_origins.into();
+            host.unanswered = residue.unanswered.into();
             host.drained = residue.drained();
             host.last_error = bare_error(&residue);
         }
@@ -231,7 +231,8 @@ impl Schedule {
         let leaves = host.origins.len() == 1;
         let of_origin = Residue::of_origin(origin);
         let kept = usize::from(of_origin.is_some()) + usize::from(leaves && Residue::of(host).tells(now));
-        if (leaves && !self.host_may_leave(host_id, now)) || (kept > 0 && !self.residues.make_room(kept, now)) {
+        if (leaves && !self.host_may_leave(host_id, now)) || (kept > 0 && !self.residues.make_room(kept, now))
+        {
             return None;
         }
         if let Some(residue) = of_origin {
@@ -288,20 +289,20 @@ impl Schedule {
             return Some((reason, bare_error(residue).map(|error| *error)));
         }
         let host = host_name(name);
-        let (records, dead, drained, error) = match self.host_names.get(host) {
+        let (records, unanswered, drained, error) = match self.host_names.get(host) {
             Some(id) => {
                 let host = &self.hosts[id.index()];
-                (host.records, host.dead_origins, host.drained, host.last_error.clone())
+                (host.records, host.unanswered, host.drained, host.last_error.clone())
             }
             None => {
                 let key = self.hash(host);
                 let residue = self.residues.get(key).copied().unwrap_or_default();
-                let dead = u32::from(residue.dead_origins);
-                (self.residues.count(key), dead, residue.drained(), bare_error(&residue))
+                let unanswered = u32::from(residue.unanswered);
+                (self.residues.count(key), unanswered, residue.drained(), bare_error(&residue))
             }
         };
         let limit = self.limit_reached(records).then_some(DrainReason::HostLimit);
-        let reason = drained.or(limit).or_else(|| self.presumed_dead(name, dead))?;
+        let reason = drained.or(limit).or_else(|| self.presumed_dead(name, unanswered))?;
         Some((reason, error.map(|error| *error)))
     }
 
@@ -360,7 +361,7 @@ impl Schedule {
     }
 
     /// Bytes of open hosts and of all that is remembered of closed ones. With
-    /// `--max-pages-per-host` that includes 20 to 40 bytes for each host that has a record, however
+    /// `--max-pages-per-host` that includes some 20 bytes for each host that has a record, however
     /// many there are: what the limit costs (see [`Schedule::count_bytes`]).
     pub fn memory_bytes(&self) -> u64 {
         let (residues, counts) = self.residues.memory_bytes();

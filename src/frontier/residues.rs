@@ -10,10 +10,10 @@
 //! table says that it has no room, and its host stays open until then. How many records a host has
 //! is never forgotten either; that table is not bounded.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::{DrainReason, Host, Moment, Origin, RobotsState};
-use crate::model::{ErrorKind, KeyHash};
+use crate::model::ErrorKind;
 use crate::store::{Decoder, Encoder, Malformed};
 
 /// What is remembered of one host or origin.
@@ -30,13 +30,14 @@ pub(super) struct Residue {
     pub(super) failures: u8,
     pub(super) transient_failures: u8,
     pub(super) slow_downs: u8,
-    pub(super) dead_origins: u8,
+    pub(super) unanswered: u8,
 }
 
-/// Bytes of an entry in the table; hash tables of this kind have one more byte for each place.
-const ENTRY_BYTES: u64 = size_of::<(u64, Residue)>() as u64 + 1;
+/// Bytes of an entry in the table, which is a B-tree: it has no larger copy to grow into, and keys
+/// in random order fill its nodes to some 69 % (Yao 1978). Four more are for sorting out the oldest.
+const ENTRY_BYTES: u64 = (8 + size_of::<Residue>() as u64) * 100 / 60 + 4;
 /// Bytes of an entry in the table of counts.
-const COUNT_BYTES: u64 = size_of::<(u64, u32)>() as u64 + 1;
+const COUNT_BYTES: u64 = (8 + 4) * 100 / 60;
 /// Entries there is room for, whatever the share.
 const LEAST: usize = 7;
 
@@ -87,7 +88,7 @@ impl Residue {
             failures: byte(host.failures),
             transient_failures: byte(host.transient_failures),
             slow_downs: byte(host.slow_downs),
-            dead_origins: byte(host.dead_origins),
+            unanswered: byte(host.unanswered),
             ..Residue::default()
         };
         residue.set_drained(host.drained, host.last_error.as_ref().map(|error| error.kind));
@@ -122,15 +123,15 @@ impl Residue {
     }
 
     fn counters(&self) -> [u8; 4] {
-        [self.failures, self.transient_failures, self.slow_downs, self.dead_origins]
+        [self.failures, self.transient_failures, self.slow_downs, self.unanswered]
     }
 }
 
 /// What is remembered, by the hash of the name.
 #[derive(Debug)]
 pub(super) struct Residues {
-    table: HashMap<u64, Residue, KeyHash>,
-    counts: HashMap<u64, u32, KeyHash>,
+    table: BTreeMap<u64, Residue>,
+    counts: BTreeMap<u64, u32>,
     most: usize,
     stamp: u32,
     /// There will be no room before this moment.
@@ -143,14 +144,10 @@ pub(super) struct Residues {
 impl Residues {
     /// A table that takes this many bytes at most.
     pub(super) fn new(bytes: u64) -> Self {
-        // A table has a power of two of places, seven eighths of which are used, and it stands
-        // beside the smaller one it grows from.
-        let places = (bytes / 3 * 2 / ENTRY_BYTES).max(1);
-        let places = usize::try_from(1_u64 << places.ilog2()).unwrap_or(usize::MAX);
         Self {
-            table: HashMap::default(),
-            counts: HashMap::default(),
-            most: (places / 8 * 7).max(LEAST),
+            table: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            most: usize::try_from(bytes / ENTRY_BYTES).unwrap_or(usize::MAX).max(LEAST),
             stamp: 0,
             full_until: Moment::START,
             dropped: 0,
@@ -235,14 +232,14 @@ impl Residues {
 
     /// Bytes of the table, and of the counts.
     pub(super) fn memory_bytes(&self) -> (u64, u64) {
-        let places = |capacity: usize| (capacity as u64 * 8).div_ceil(7);
-        (places(self.table.capacity()) * ENTRY_BYTES, places(self.counts.capacity()) * COUNT_BYTES)
+        (self.table.len() as u64 * ENTRY_BYTES, self.counts.len() as u64 * COUNT_BYTES)
     }
 
     /// Every entry; those of which nothing but the number of records is known too.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
         let known = self.table.iter();
-        let known = known.map(|(key, residue)| Entry { key: *key, residue: *residue, records: self.count(*key) });
+        let known =
+            known.map(|(key, residue)| Entry { key: *key, residue: *residue, records: self.count(*key) });
         let counted = self.counts.iter().filter(|(key, _)| !self.table.contains_key(key));
         let counted = counted.map(|(key, count)| (*key, u64::from(*count)));
         known.chain(counted.map(|(key, records)| Entry { key, residue: Residue::default(), records }))
@@ -325,7 +322,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, epoch: u64) -> Result<Entry, Mal
         residue.failures = decoder.byte()?;
         residue.transient_failures = decoder.byte()?;
         residue.slow_downs = decoder.byte()?;
-        residue.dead_origins = decoder.byte()?;
+        residue.unanswered = decoder.byte()?;
     }
     let records = if flags & HAS_RECORDS != 0 { decoder.number()? } else { 0 };
     Ok(Entry { key, residue, records })

@@ -49,7 +49,7 @@ impl Schedule {
         origin.robots = RobotsState::Known { rules, until };
         self.counts_as_holder(id, true);
         self.charge_rules(id, bytes);
-        self.host_mut(id).dead_origins = 0;
+        self.host_mut(id).unanswered = 0;
         while self.is_pressed() && self.shed(now) {}
         let found_room = !self.is_pressed() || self.rules_holders <= 1 || bytes <= EXPECTED_RULES;
         if !found_room {

@@ -354,7 +354,8 @@ impl Schedule {
         }
         while let Some(origin) = host.ready.pop_front() {
             origins[origin.index()].in_ready = false;
-            if done || !origins[origin.index()].is_blocked() {
+            let found = &origins[origin.index()];
+            if done || (found.has_work() && !found.is_blocked()) {
                 return Some(origin);
             }
         }

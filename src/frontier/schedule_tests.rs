@@ -1,3 +1,6 @@
+#[path = "opening_tests.rs"]
+mod opening;
+
 use proptest::prelude::*;
 
 use super::*;
