@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use dragline::config::{Config, Options, defaults};
 use dragline::engine::{Crawl, Event, Observer};
+use dragline::human;
 use dragline::scope::canonical_rules;
 use dragline::sink::CrawlDirectory;
 use dragline::stats::Snapshot;
 use dragline::url::Canonicalizer;
 
+use super::layers::Layers;
+use super::normalize::has_userinfo;
 use super::progress::Display;
-use super::{ExitCode, Failure, layers, say, seeds};
+use super::{ExitCode, Failure, say, seeds};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -29,18 +32,19 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let typed = Options { urls: arguments.urls, ..arguments.options };
-    start(&layers::merged(typed, matches, arguments.config.as_deref())?)
+    start(&Layers::merge(typed, matches, arguments.config.as_deref())?)
 }
 
 /// Crawls as the options say; nothing is fetched and nothing old deleted before
 /// all of them, and the seeds, are found good.
-pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
-    let config = options.resolve()?;
+pub(super) fn start(layers: &Layers<'_>) -> Result<ExitCode, Failure> {
+    let options = &layers.options;
+    let config = layers.resolve()?;
     seeds::check(options)?;
     let path = options.output.as_deref().unwrap_or(Path::new(defaults::OUTPUT));
     let directory = CrawlDirectory::claim(path, options.fresh.unwrap_or(false))?;
     take_seeds(options, &config, &directory)?;
-    let crawl = build(options, directory)?;
+    let crawl = build(layers, directory)?;
     let mut display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
     for note in crawl.notes() {
         display.notice(note);
@@ -57,20 +61,30 @@ pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
     Ok(summary.end_reason.into())
 }
 
-fn build(options: &Options, directory: CrawlDirectory) -> Result<Crawl, Failure> {
+fn build(layers: &Layers<'_>, directory: CrawlDirectory) -> Result<Crawl, Failure> {
     let spool = directory.incoming_seeds();
     let lines = File::open(&spool).map_err(|error| Failure::writing(&spool.display().to_string(), &error))?;
     let lines = BufReader::new(lines).lines().map_while(Result::ok);
-    let builder = Crawl::builder().options(options.clone()).seeds(lines).directory(directory).signals(true);
-    Ok(builder.build()?)
+    let builder = Crawl::builder().options(layers.options.clone());
+    let builder = builder.seeds(lines).directory(directory).signals(true);
+    builder.build().map_err(|error| layers.setup_failure(error))
 }
 
 /// Collects the seeds; fails where none is left.
 fn take_seeds(options: &Options, config: &Config, directory: &CrawlDirectory) -> Result<(), Failure> {
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
+    let mut with_userinfo = 0;
     let spooled = seeds::spool(options, &directory.incoming_seeds(), |text| {
+        with_userinfo += u64::from(has_userinfo(text));
         judge(&canonicalizer, config.max_url_length, text)
     })?;
+    if with_userinfo > 0 {
+        say::line(&format!(
+            "dragline: {} with a user name or password in it, which is not sent; \
+             log in with -H 'Authorization: ...'",
+            human::of(with_userinfo, "seed")
+        ));
+    }
     if spooled.accepted == 0 {
         let message = match spooled.refused {
             0 => "no seeds: the lists hold no URL; put one on each line".to_owned(),

@@ -18,6 +18,7 @@ mod robots;
 mod say;
 mod screen;
 mod seeds;
+mod terminal;
 mod usage;
 
 use std::ffi::OsString;
@@ -55,9 +56,10 @@ enum Command {
 
 /// Parses and runs one command line; errors are printed as one line.
 pub(crate) fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let matches = match help::command().try_get_matches_from(line) {
+    let line: Vec<OsString> = line.into_iter().collect();
+    let matches = match help::command().try_get_matches_from(&line) {
         Ok(matches) => matches,
-        Err(error) => return usage::report(&error),
+        Err(error) => return usage::report(&error, &line),
     };
     match dispatch(&matches) {
         Ok(code) => code,
@@ -76,8 +78,8 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Crawl(arguments) => crawl::run(arguments, typed),
         Command::Plan(arguments) => plan::run(arguments, typed),
-        Command::Normalize(arguments) => normalize::run(&arguments),
-        Command::Robots(arguments) => robots::run(&arguments),
+        Command::Normalize(arguments) => normalize::run(arguments, typed),
+        Command::Robots(arguments) => robots::run(arguments, typed),
         Command::Demo(arguments) => demo::run(arguments, typed),
         Command::Completions(arguments) => completions::run(&arguments),
     }

@@ -17,7 +17,7 @@ use crate::extract::ExtractLimits;
 use crate::fetch::{FetchSetupError, Fetcher, SeedHost};
 use crate::frontier::{MemoryFrontier, Moment, Politeness, Schedule};
 use crate::model::{LinkBatch, Via};
-use crate::scope::{Scope, ScopeError, canonical_rules};
+use crate::scope::{Scope, canonical_rules};
 use crate::sink::{CrawlDirectory, DirectoryError, Sink};
 use crate::stats::{EndReason, Summary};
 use crate::url::{Canonicalizer, KeySecret, SecretError};
@@ -29,9 +29,6 @@ pub enum SetupError {
     /// An option is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A regular expression is wrong.
-    #[error(transparent)]
-    Scope(#[from] ScopeError),
     /// Too few files may be open.
     #[error(
         "--concurrency {concurrency} needs {needed} open files, and only {limit} are allowed; \
