@@ -17,7 +17,7 @@ mod span;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{Canonicalization, Config};
+use crate::config::{Canonicalization, Config, ConfigError};
 use crate::model::SkipReason;
 use crate::store::{Decoder, Encoder, Malformed};
 use crate::url::{Parts, Rules};
@@ -25,11 +25,7 @@ use crate::url::{Parts, Rules};
 use patterns::Patterns;
 use span::Span;
 
-pub use patterns::ScopeError;
 pub use span::registrable_domain;
-
-/// Moved seeds that are kept by name, for the report; further ones are only counted.
-const MOVED_SHOWN: usize = 1000;
 
 /// Which URLs a crawl wants.
 ///
@@ -42,19 +38,20 @@ pub struct Scope {
     include: Patterns,
     exclude: Patterns,
     max_url_length: usize,
-    moved: Vec<String>,
     moved_count: u64,
 }
 
 impl Scope {
     /// A scope without seeds, in which nothing is (unless it is `any`).
-    pub fn new(config: &Config) -> Result<Self, ScopeError> {
+    ///
+    /// # Errors
+    /// An expression of `--include` or `--exclude` that is none.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
         Ok(Self {
             span: Span::new(config.scope, canonical_rules(&config.canonicalization)),
-            include: Patterns::new("--include", &config.include)?,
-            exclude: Patterns::new("--exclude", &config.exclude)?,
+            include: Patterns::new("include", &config.include)?,
+            exclude: Patterns::new("exclude", &config.exclude)?,
             max_url_length: config.max_url_length,
-            moved: Vec::new(),
             moved_count: 0,
         })
     }
@@ -68,23 +65,10 @@ impl Scope {
     pub fn add_moved_seed(&mut self, requested: &str) {
         self.add_seed(requested);
         self.moved_count += 1;
-        if self.moved.len() < MOVED_SHOWN {
-            self.moved.push(requested.to_owned());
-        }
-    }
-
-    /// Where seeds have moved to; the first thousand, in order.
-    pub fn moved(&self) -> &[String] {
-        &self.moved
     }
 
     /// Which state of the scope this is: it changes whenever a seed moves it.
     pub fn generation(&self) -> u64 {
-        self.moved_count
-    }
-
-    /// How many seeds have moved.
-    pub fn moved_count(&self) -> u64 {
         self.moved_count
     }
 

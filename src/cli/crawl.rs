@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use dragline::config::{Config, Options, defaults};
 use dragline::engine::{Crawl, Event, Observer};
+use dragline::human;
 use dragline::scope::canonical_rules;
 use dragline::sink::CrawlDirectory;
 use dragline::stats::Snapshot;
 use dragline::url::Canonicalizer;
 
+use super::layers::Layers;
+use super::normalize::has_userinfo;
 use super::progress::Display;
-use super::{ExitCode, Failure, layers, say, seeds};
+use super::{ExitCode, Failure, say, seeds};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -27,18 +30,20 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let typed = Options { urls: arguments.urls, ..arguments.options };
-    start(&layers::merged(typed, matches, arguments.config.as_deref())?)
+    start(&Layers::merge(typed, matches, arguments.config.as_deref())?)
 }
 
 /// Crawls as the options say; nothing is fetched and nothing old deleted before
 /// all of them, and the seeds, are found good.
-pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
-    let config = options.resolve()?;
+pub(super) fn start(layers: &Layers<'_>) -> Result<ExitCode, Failure> {
+    let options = &layers.options;
+    let config = layers.resolve()?;
     seeds::check(options)?;
     let path = options.output.as_deref().unwrap_or(Path::new(defaults::OUTPUT));
     let directory = CrawlDirectory::claim(path, options.fresh.unwrap_or(false))?;
     take_seeds(options, &config, &directory)?;
-    let crawl = Crawl::builder().options(options.clone()).directory(directory).signals(true).build()?;
+    let crawl = Crawl::builder().options(options.clone()).directory(directory).signals(true).build();
+    let crawl = crawl.map_err(|error| layers.setup_failure(error))?;
     let display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
     run_to_the_end(crawl, display, path)
 }
@@ -63,9 +68,18 @@ pub(super) fn run_to_the_end(crawl: Crawl, mut display: Display, path: &Path) ->
 /// Collects the seeds; fails where none is left.
 fn take_seeds(options: &Options, config: &Config, directory: &CrawlDirectory) -> Result<(), Failure> {
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
+    let mut with_userinfo = 0;
     let spooled = seeds::spool(options, &directory.incoming_seeds(), |text| {
+        with_userinfo += u64::from(has_userinfo(text));
         judge(&canonicalizer, config.max_url_length, text)
     })?;
+    if with_userinfo > 0 {
+        say::line(&format!(
+            "dragline: {} with a user name or password in it, which is not sent; \
+             log in with -H 'Authorization: ...'",
+            human::of(with_userinfo, "seed")
+        ));
+    }
     if spooled.accepted == 0 {
         let message = match spooled.refused {
             0 => "no seeds: the lists hold no URL; put one on each line".to_owned(),

@@ -12,7 +12,8 @@ use dragline::site::{Site, SiteSettings, serve};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use super::{ExitCode, Failure, crawl, layers, print, say};
+use super::layers::Layers;
+use super::{ExitCode, Failure, crawl, print, say};
 
 /// The shared options that matter here.
 pub(super) const OPTIONS: [&str; 11] = [
@@ -28,6 +29,9 @@ pub(super) const OPTIONS: [&str; 11] = [
     "concurrency",
     "max-pages",
 ];
+
+/// The shared options whose defaults are others here.
+pub(super) const DEFAULTS: [(&str, &str); 1] = [("output", OUTPUT)];
 
 /// The same website each time.
 const SITE_SEED: u64 = 1;
@@ -48,7 +52,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "H", default_value = "4")]
     hosts: Count,
     /// Address the website listens on; port 0 takes any free one
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = address)]
     listen: SocketAddr,
     #[command(flatten)]
     options: Options,
@@ -69,9 +73,10 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
         return serve_until_stopped(site, arguments.listen);
     }
     let address = serve_beside(site.clone(), arguments.listen)?;
-    let typed = layers::merged(arguments.options, matches, None)?;
+    let mut layers = Layers::merge(arguments.options, matches, None)?;
+    let typed = layers.options;
     // Whatever else is set, the demonstration crawls its own website, without a pause.
-    let options = Options {
+    layers.options = Options {
         urls: site.seed_urls(address.port()),
         seeds: Vec::new(),
         resolve: site.resolve_flags(address),
@@ -80,8 +85,12 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
         output: Some(typed.output.clone().unwrap_or_else(|| PathBuf::from(OUTPUT))),
         ..typed
     };
-    say::line(&format!("dragline: the same as\n  {}", equivalent(&options)?));
-    crawl::start(&options)
+    say::line(&format!("dragline: the same as\n  {}", equivalent(&layers.options)?));
+    crawl::start(&layers)
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "not an address with a port (write 127.0.0.1:8080 or [::1]:8080)".to_owned())
 }
 
 fn site(pages: Count, hosts: Count) -> Result<Arc<Site>, Failure> {

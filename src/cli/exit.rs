@@ -22,6 +22,7 @@ pub(crate) enum ExitCode {
     StateDamaged = 6,
     DiskFull = 7,
     NothingFetched = 8,
+    Disallowed = 9,
     Signal = 10,
     PageLimit = 11,
     TimeLimit = 12,
@@ -30,7 +31,7 @@ pub(crate) enum ExitCode {
 
 impl ExitCode {
     /// Every code, in the order of display.
-    const ALL: [ExitCode; 13] = [
+    const ALL: [ExitCode; 14] = [
         ExitCode::Done,
         ExitCode::Failed,
         ExitCode::Usage,
@@ -40,6 +41,7 @@ impl ExitCode {
         ExitCode::StateDamaged,
         ExitCode::DiskFull,
         ExitCode::NothingFetched,
+        ExitCode::Disallowed,
         ExitCode::Signal,
         ExitCode::PageLimit,
         ExitCode::TimeLimit,
@@ -49,7 +51,9 @@ impl ExitCode {
     fn describe(self) -> &'static str {
         match self {
             ExitCode::Done => "done",
-            ExitCode::Failed => "anything not named below; normalize: the URL cannot be crawled",
+            ExitCode::Failed => {
+                "anything not named below; normalize: the URL cannot be crawled; robots: no verdict"
+            }
             ExitCode::Usage => "bad usage: the command line cannot be understood, or no seed is left",
             ExitCode::Configuration => "bad configuration: a value, a file or a directory cannot be used",
             ExitCode::DirectoryInUse => "the crawl directory is in use, or holds an unfinished crawl",
@@ -57,6 +61,7 @@ impl ExitCode {
             ExitCode::StateDamaged => "the state in the crawl directory is damaged",
             ExitCode::DiskFull => "stopped: the disk is full",
             ExitCode::NothingFetched => "nothing could be fetched",
+            ExitCode::Disallowed => "robots: the URL is disallowed",
             ExitCode::Signal => "stopped by a signal",
             ExitCode::PageLimit => "stopped at --max-pages",
             ExitCode::TimeLimit => "stopped at --max-time",
@@ -91,9 +96,10 @@ pub(super) fn table() -> String {
     let mut text = String::from("Exit codes:\n");
     for code in ExitCode::ALL {
         // Writing to a text cannot fail.
-        let _ = writeln!(text, "  {:>2}  {}", code as u8, code.describe());
+        let _ = writeln!(text, "  {:>3}  {}", code as u8, code.describe());
     }
-    text
+    // What shells report of a process that an interrupt has ended: the library leaves so.
+    text + "  130  left at the third interrupt, without a summary\n"
 }
 
 /// Why a command ends without having done its work.
@@ -205,7 +211,7 @@ mod tests {
         let table = table();
         for code in ExitCode::ALL {
             let rows =
-                table.lines().filter(|line| line.starts_with(&format!("  {:>2}  ", code as u8))).count();
+                table.lines().filter(|line| line.starts_with(&format!("  {:>3}  ", code as u8))).count();
             assert_eq!(rows, 1, "{code:?}");
         }
     }

@@ -3,24 +3,35 @@
 use clap::{Arg, Command, CommandFactory};
 use dragline::config::defaults;
 
-use super::{Cli, exit};
+use super::{Cli, demo, exit, normalize, plan, robots};
 
 /// The whole command line, ready to parse.
 pub(super) fn command() -> Command {
     let command = Cli::command().after_help(exit::table());
     command
-        .mut_subcommand("crawl", |command| with_defaults(command).after_help(exit::table()))
-        .mut_subcommand("plan", |command| only(command, &super::plan::OPTIONS))
-        .mut_subcommand("normalize", |command| only(command, &super::normalize::OPTIONS))
-        .mut_subcommand("demo", |command| only(command, &super::demo::OPTIONS))
+        .mut_subcommand("crawl", |command| with_defaults(command, &[]).after_help(exit::table()))
+        .mut_subcommand("plan", |command| only(command, &plan::OPTIONS, &[]))
+        .mut_subcommand("normalize", |command| only(command, &normalize::OPTIONS, &[]))
+        .mut_subcommand("robots", |command| renamed(only(command, &robots::OPTIONS, &[]), &robots::RENAMED))
+        .mut_subcommand("demo", |command| only(command, &demo::OPTIONS, &demo::DEFAULTS))
 }
 
-/// Adds to the help of each option what it is where nothing is said.
-fn with_defaults(command: Command) -> Command {
+/// The same, deaf to the environment.
+pub(super) fn command_without_environment() -> Command {
+    command().mut_subcommands(|command| command.mut_args(|argument| argument.env(None::<&str>)))
+}
+
+/// Adds to the help of each option what it is where nothing is said; `own` are
+/// the defaults that a command has of its own.
+fn with_defaults(command: Command, own: &[(&str, &str)]) -> Command {
     command.mut_args(|argument| {
-        let default = argument.get_long().and_then(defaults::describe);
-        // A variable may hold a cookie or a password, so help names it alone.
-        let argument = argument.hide_env_values(true);
+        let name = argument.get_long().unwrap_or_default();
+        let own = own.iter().find(|(option, _)| *option == name).map(|(_, default)| (*default).to_owned());
+        let default = own.or_else(|| defaults::describe(name));
+        // A variable may hold a cookie or a password, so help names it alone. And `-1` is no
+        // flag: what is wrong with it is said of the option.
+        let valued = argument.get_action().takes_values();
+        let argument = argument.hide_env_values(true).allow_negative_numbers(valued);
         match (default, argument.get_help()) {
             (Some(default), Some(help)) => {
                 let help = format!("{help} [default: {default}]");
@@ -33,12 +44,23 @@ fn with_defaults(command: Command) -> Command {
 
 /// Shows only the options that matter to a command; it takes the others too, so
 /// that a line or a file made for `crawl` can be handed to it as it is.
-fn only(command: Command, shown: &[&str]) -> Command {
+fn only(command: Command, shown: &[&str], own: &[(&str, &str)]) -> Command {
     let names = shared_options();
-    with_defaults(command).mut_args(|argument: Arg| {
+    with_defaults(command, own).mut_args(|argument: Arg| {
         let name = argument.get_long().unwrap_or_default();
         let hidden = names.iter().any(|shared| shared == name) && !shown.contains(&name);
         argument.hide(hidden)
+    })
+}
+
+/// Gives options another flag; their own one still works.
+fn renamed(command: Command, names: &'static [(&'static str, &'static str)]) -> Command {
+    command.mut_args(|argument| {
+        let name = argument.get_long().unwrap_or_default();
+        match names.iter().find(|(own, _)| *own == name) {
+            Some((own, other)) => argument.long(*other).alias(*own),
+            None => argument,
+        }
     })
 }
 
@@ -60,9 +82,9 @@ mod tests {
     #[test]
     fn shown_options_exist() {
         let names = shared_options();
-        let lists: [&[&str]; 3] =
-            [&super::super::plan::OPTIONS, &super::super::normalize::OPTIONS, &super::super::demo::OPTIONS];
-        for name in lists.concat() {
+        let lists: [&[&str]; 4] = [&plan::OPTIONS, &normalize::OPTIONS, &robots::OPTIONS, &demo::OPTIONS];
+        let own = demo::DEFAULTS.iter().chain(&robots::RENAMED).map(|(name, _)| *name);
+        for name in lists.concat().into_iter().chain(own) {
             assert!(names.iter().any(|shared| shared == name), "{name}");
         }
     }

@@ -20,6 +20,7 @@ mod say;
 mod screen;
 mod seeds;
 mod status;
+mod terminal;
 mod usage;
 
 use std::ffi::OsString;
@@ -61,9 +62,10 @@ enum Command {
 
 /// Parses and runs one command line; errors are printed as one line.
 pub(crate) fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let matches = match help::command().try_get_matches_from(line) {
+    let line: Vec<OsString> = line.into_iter().collect();
+    let matches = match help::command().try_get_matches_from(&line) {
         Ok(matches) => matches,
-        Err(error) => return usage::report(&error),
+        Err(error) => return usage::report(&error, &line),
     };
     match dispatch(&matches) {
         Ok(code) => code,
@@ -84,8 +86,8 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Command::Resume(arguments) => resume::run(arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Plan(arguments) => plan::run(arguments, typed),
-        Command::Normalize(arguments) => normalize::run(&arguments),
-        Command::Robots(arguments) => robots::run(&arguments),
+        Command::Normalize(arguments) => normalize::run(arguments, typed),
+        Command::Robots(arguments) => robots::run(arguments, typed),
         Command::Demo(arguments) => demo::run(arguments, typed),
         Command::Completions(arguments) => completions::run(&arguments),
     }

@@ -1,10 +1,12 @@
 //! `dragline normalize URL`
 
+use clap::ArgMatches;
 use dragline::config::Options;
 use dragline::scope::canonical_rules;
 use dragline::url::Canonicalizer;
 
-use super::{ExitCode, Failure, escape, print};
+use super::layers::Layers;
+use super::{ExitCode, Failure, escape, print, say};
 
 /// The shared options that matter here.
 pub(super) const OPTIONS: [&str; 9] = [
@@ -28,8 +30,8 @@ pub(super) struct Arguments {
     options: Options,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let config = arguments.options.resolve()?;
+pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let config = Layers::merge(arguments.options, matches, None)?.resolve()?;
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
     let target = canonicalizer
         .parse(&arguments.url)
@@ -39,5 +41,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::new(ExitCode::Failed, message));
     }
     print(&format!("{}\n", escape::escape(&target.canonical)))?;
+    if has_userinfo(&arguments.url) {
+        say::line("dragline: its user name and password are left out: they are never sent, nor told apart");
+    }
     Ok(ExitCode::Done)
+}
+
+/// Whether a URL has a user name or a password in it, which a crawl drops.
+pub(super) fn has_userinfo(text: &str) -> bool {
+    url::Url::parse(text.trim())
+        .is_ok_and(|url| url.has_host() && (!url.username().is_empty() || url.password().is_some()))
 }

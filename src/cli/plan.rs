@@ -10,7 +10,8 @@ use dragline::engine::{self, FilterPlan};
 use dragline::human;
 use dragline::visited::Sizing;
 
-use super::{ExitCode, Failure, layers, print};
+use super::layers::Layers;
+use super::{ExitCode, Failure, print};
 
 /// The shared options that matter here.
 pub(super) const OPTIONS: [&str; 9] = [
@@ -38,16 +39,15 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let options = layers::merged(arguments.options, matches, arguments.config.as_deref())?;
-    let config = options.resolve()?;
-    let (plan, filter) =
-        engine::plan(&config).map_err(|error| Failure::new(ExitCode::Configuration, error.to_string()))?;
+    let layers = Layers::merge(arguments.options, matches, arguments.config.as_deref())?;
+    let config = layers.resolve()?;
+    let (plan, filter) = engine::plan(&config).map_err(|error| layers.setup_failure(error.into()))?;
     let mut text = parts_table(&plan);
     if config.dedup == Dedup::Exact {
         append(&mut text, format_args!("\nno filter: --dedup exact decides by its table of keys\n"));
     } else {
         text.push_str(&filter_text(&config, &filter));
-        text.push_str(&urls_to_memory(&config, &options));
+        text.push_str(&urls_to_memory(&config, &layers.options));
         text.push_str(&memory_to_urls(&config, &plan));
     }
     print(&text)?;

@@ -8,12 +8,9 @@ use std::time::Duration;
 use dragline::config::ProgressMode;
 use dragline::report::{self, Rates};
 use dragline::stats::{Snapshot, Summary};
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::terminal::Foot;
 use super::{escape, say, screen};
-
-/// Redraws a second at most.
-const REDRAWS: u8 = 8;
 
 /// The live display's rates are those of about so much time.
 const RATE_WINDOW: Duration = Duration::from_secs(3);
@@ -27,7 +24,7 @@ pub(super) struct Display {
 }
 
 enum Form {
-    Live { screen: MultiProgress, rows: Vec<ProgressBar>, colored: bool },
+    Live { foot: Foot, colored: bool },
     Plain { interval: Duration, next: Duration },
     Silent,
 }
@@ -59,15 +56,13 @@ impl Display {
                     say::line(&report::progress_line(snapshot, &rates));
                 }
             }
-            Form::Live { rows, colored, .. } => {
+            Form::Live { foot, colored } => {
                 if snapshot.elapsed >= self.anchors[1].elapsed + RATE_WINDOW {
                     self.anchors.swap(0, 1);
                     self.anchors[1] = snapshot.clone();
                 }
                 let rates = Rates::between(&self.anchors[0], snapshot);
-                for (row, line) in rows.iter().zip(screen::lines(snapshot, &rates, *colored)) {
-                    row.set_message(line);
-                }
+                foot.draw(&screen::lines(snapshot, &rates, *colored));
             }
         }
     }
@@ -75,21 +70,16 @@ impl Display {
     /// Says something once, above a live display; whatever the mode.
     pub(super) fn notice(&mut self, text: &str) {
         let text = format!("dragline: {}", escape::escape(text));
-        match &self.form {
-            // A terminal that went away is no reason to end a crawl.
-            Form::Live { screen, .. } => drop(screen.println(text)),
+        match &mut self.form {
+            Form::Live { foot, .. } => foot.print(&text),
             Form::Plain { .. } | Form::Silent => say::line(&text),
         }
     }
 
     /// Takes the live display down and prints the table of the end.
     pub(super) fn finish(&mut self, summary: &Summary) {
-        match &self.form {
-            Form::Live { screen, rows, .. } => {
-                rows.iter().for_each(ProgressBar::finish_and_clear);
-                // As in `notice`.
-                drop(screen.clear());
-            }
+        match &mut self.form {
+            Form::Live { foot, .. } => foot.clear(),
             Form::Plain { .. } => {}
             Form::Silent => return,
         }
@@ -98,20 +88,9 @@ impl Display {
 }
 
 fn live_form() -> Form {
-    let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(REDRAWS));
-    // The template has no part that could be wrong; without a style the rows still show.
-    let style = ProgressStyle::with_template("{wide_msg}").ok();
-    let row = || {
-        let row = screen.add(ProgressBar::no_length());
-        if let Some(style) = &style {
-            row.set_style(style.clone());
-        }
-        row
-    };
-    let rows = (0..screen::LINES).map(|_| row()).collect();
     // See no-color.org: set and not empty.
     let colored = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Form::Live { screen, rows, colored }
+    Form::Live { foot: Foot::new(), colored }
 }
 
 fn can_redraw() -> bool {

@@ -2,6 +2,7 @@
 //!
 //! Nothing from the network is among them, so they are as wide as they are long.
 
+use dragline::config::Dedup;
 use dragline::human;
 use dragline::report::{self, Rates};
 use dragline::stats::Snapshot;
@@ -11,7 +12,7 @@ use dragline::visited::Verdict;
 pub(super) const LINES: usize = 7;
 
 /// Cells of a fill bar.
-const BAR_CELLS: usize = 24;
+const BAR_CELLS: usize = 18;
 
 /// The lines for a moment of the crawl.
 pub(super) fn lines(snapshot: &Snapshot, rates: &Rates, colored: bool) -> [String; LINES] {
@@ -40,11 +41,12 @@ fn filter_line(snapshot: &Snapshot, colored: bool) -> String {
     };
     let (fill, fpr) = (human::percent(filter.fill_ratio), human::percent(filter.estimated_fpr));
     let word = filter.health.name();
-    // The word stands first, so that a narrow terminal cuts the explanation and not the verdict.
     let word = if colored { paint(word, filter.health) } else { word.to_owned() };
-    let verdict = report::filter_verdict(filter);
-    let meaning = verdict.split_once(": ").map_or(verdict.as_str(), |(_, meaning)| meaning);
-    format!("filter   {} {word}, {fill} of bits set, fpr {fpr}, {meaning}", bar(filter.fill_ratio))
+    let missed = match filter.dedup {
+        Dedup::Bloom => human::count(filter.expected_pages_missed.max(0.0).round() as u64),
+        _ => "none".to_owned(),
+    };
+    format!("filter   {} {fill} set, fpr {fpr}, {word}, {missed} missed", bar(filter.fill_ratio))
 }
 
 /// Green, yellow or red, by the verdict.
@@ -84,7 +86,7 @@ fn errors(snapshot: &Snapshot) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dragline::config::{Dedup, FilterKind};
+    use dragline::config::FilterKind;
     use dragline::model::ErrorKind;
     use dragline::stats::FilterState;
 
@@ -119,16 +121,36 @@ mod tests {
     fn bars_and_errors() {
         let lines = lines(&snapshot(), &Rates::default(), false);
         assert!(
-            lines[4].contains(
-                "[######------------------] good, 25.0 % of bits set, fpr 1.00 %, no page is missed"
-            ),
+            lines[4].contains("[#####-------------] 25.0 % set, fpr 1.00 %, good, none missed"),
             "{}",
             lines[4]
         );
-        assert!(lines[5].contains("[############------------]"), "{}", lines[5]);
+        assert!(lines[5].contains("[#########---------]"), "{}", lines[5]);
         assert!(lines[6].ends_with("errors: timeout 30, dns 2"), "{}", lines[6]);
         for ratio in [f64::NAN, -1.0, 2.0, f64::INFINITY] {
             assert_eq!(bar(ratio).len(), BAR_CELLS + 2);
+        }
+    }
+
+    /// What a terminal of 80 columns shows whole, the four that stay free left out.
+    #[test]
+    fn bars_rates_and_verdicts_fit_in_80_columns() {
+        let mut long = snapshot();
+        long.memory.budget_bytes = 1 << 40;
+        let filter = long.filter.as_mut().expect("has one");
+        (filter.fill_ratio, filter.estimated_fpr, filter.expected_pages_missed) = (0.654, 0.123, 1e13);
+        filter.health = Verdict::Overfull;
+        let mut young = long.clone();
+        let filter = young.filter.as_mut().expect("has one");
+        (filter.fill_ratio, filter.estimated_fpr, filter.health) = (0.00314, 7.7e-12, Verdict::Good);
+        let bloom = |mut shown: Snapshot| {
+            shown.filter.as_mut().expect("has one").dedup = Dedup::Bloom;
+            shown
+        };
+        for long in [bloom(long.clone()), long, bloom(young.clone()), young] {
+            for line in &lines(&long, &Rates::default(), false)[..6] {
+                assert!(line.len() <= 76, "{line}");
+            }
         }
     }
 

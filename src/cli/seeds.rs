@@ -22,6 +22,15 @@ pub(super) fn check(options: &Options) -> Result<(), Failure> {
         let message = "no seeds; give URLs, or a list of them with --seeds FILE";
         return Err(Failure::new(ExitCode::Usage, message));
     }
+    if let Some(word) =
+        options.urls.iter().find(|word| !word.trim().is_empty() && !word.contains([':', '/', '.']))
+    {
+        let message = format!(
+            "'{word}' is no URL (a switch takes its value after '=', as in --fresh=true; \
+             a host is written http://{word}/)"
+        );
+        return Err(Failure::new(ExitCode::Usage, message));
+    }
     for path in options.seeds.iter().filter(|path| path.as_os_str() != "-") {
         let opened = File::open(path).and_then(|file| file.metadata());
         match opened {

@@ -2,11 +2,14 @@
 //! expressions, headers, tokens, proxies, files, resolve rules.
 //!
 //! Each function takes what was typed and gives what is used, or an error that
-//! names the option.
+//! names the option. Who uses such a value asks here too, so that a [`Config`](super::Config)
+//! made by hand is held to the same grammar.
 
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
+
+use regex::RegexSet;
 
 use super::{ConfigError, ResolveRule};
 
@@ -29,37 +32,63 @@ const OWN_HEADERS: [(&str, &str); 12] = [
     ("upgrade", "connections are managed by the crawler"),
 ];
 
-/// A regular expression that compiles.
-pub(super) fn regular_expression(option: &'static str, text: &str) -> Result<(), ConfigError> {
-    match regex::Regex::new(text) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            // The full message draws the expression over several lines; its last line says what is wrong.
-            let message = error.to_string();
-            let last = message.lines().last().unwrap_or_default();
-            let problem = last.trim().trim_start_matches("error: ");
-            Err(ConfigError::value(option, text, format!("no valid regular expression ({problem})")))
+/// The regular expressions of an option, compiled to be searched for all at once.
+///
+/// # Errors
+/// Where one is none, or takes too much memory.
+pub fn expressions(option: &'static str, texts: &[String]) -> Result<RegexSet, ConfigError> {
+    RegexSet::new(texts).map_err(|error| {
+        // The set does not say which one it was; a set too large for its limit is blamed on the longest.
+        let wrong = texts.iter().find_map(|text| Some((text, regex::Regex::new(text).err()?)));
+        let longest = || Some((texts.iter().max_by_key(|text| text.len())?, error.clone()));
+        match wrong.or_else(longest) {
+            Some((text, error)) => ConfigError::value(option, text, not_an_expression(&error)),
+            None => ConfigError::value(option, "", not_an_expression(&error)),
+        }
+    })
+}
+
+/// What is wrong, without the picture that points at it.
+fn not_an_expression(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(limit) => {
+            format!("would take more than {limit} bytes; make its repetitions smaller")
+        }
+        other => {
+            let text = other.to_string();
+            let last = text.lines().last().unwrap_or_default().trim();
+            let problem = last.strip_prefix("error: ").unwrap_or(last);
+            format!("no valid regular expression ({problem}); a \\ in front takes a character literally")
         }
     }
 }
 
-/// A header `Name: value` (RFC 9110, section 5) that the crawler may send.
+/// A header as it is typed: `Name: value`.
 pub(super) fn header(text: &str) -> Result<(String, String), ConfigError> {
-    let wrong = |problem: String| ConfigError::value("header", text, problem);
     let Some((name, value)) = text.split_once(':') else {
-        return Err(wrong("no colon; write it as 'Name: value'".into()));
+        return Err(ConfigError::value("header", text, "no colon; write it as 'Name: value'"));
     };
-    if name.is_empty() || !name.bytes().all(is_token_byte) {
-        return Err(wrong("a header's name is letters, digits and dashes, without spaces".into()));
-    }
     let value = value.trim_matches([' ', '\t']);
-    if !is_header_value(value) {
-        return Err(wrong("a header's value is one line without control characters".into()));
-    }
-    if let Some((_, remedy)) = OWN_HEADERS.iter().find(|own| name.eq_ignore_ascii_case(own.0)) {
-        return Err(wrong(format!("this header cannot be set; {remedy}")));
-    }
+    request_header(name, value)?;
     Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A header (RFC 9110, section 5) that the crawler may send.
+///
+/// # Errors
+/// Where it may not; the value, which may be a secret, is not shown.
+pub fn request_header(name: &str, value: &str) -> Result<(), ConfigError> {
+    let wrong = |problem: String| Err(ConfigError::value("header", name, problem));
+    if name.is_empty() || !name.bytes().all(is_token_byte) {
+        return wrong("a header's name is letters, digits and dashes, without spaces".into());
+    }
+    if !is_header_value(value) {
+        return wrong("a header's value is one line without control characters".into());
+    }
+    match OWN_HEADERS.iter().find(|own| name.eq_ignore_ascii_case(own.0)) {
+        Some((_, remedy)) => wrong(format!("this header cannot be set; {remedy}")),
+        None => Ok(()),
+    }
 }
 
 /// A byte of a token (RFC 9110, section 5.6.2).
@@ -72,7 +101,10 @@ fn is_header_value(text: &str) -> bool {
 }
 
 /// A `User-Agent` header.
-pub(super) fn user_agent(text: &str) -> Result<String, ConfigError> {
+///
+/// # Errors
+/// Where it is empty or cannot be sent.
+pub fn user_agent(text: &str) -> Result<String, ConfigError> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Err(ConfigError::value(
@@ -81,8 +113,9 @@ pub(super) fn user_agent(text: &str) -> Result<String, ConfigError> {
             "must not be empty; name your crawler and how to reach you",
         ));
     }
-    if !is_header_value(trimmed) {
-        return Err(ConfigError::value("user-agent", text, "must be one line without control characters"));
+    if !trimmed.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        let problem = "must be one line of ASCII without control characters";
+        return Err(ConfigError::value("user-agent", text, problem));
     }
     Ok(trimmed.to_owned())
 }
@@ -98,23 +131,31 @@ pub(super) fn robots_agent(text: &str) -> Result<String, ConfigError> {
 }
 
 /// The URL of a proxy.
-pub(super) fn proxy(text: &str) -> Result<String, ConfigError> {
+///
+/// # Errors
+/// Where it is none; a password in it is not shown.
+pub fn proxy(text: &str) -> Result<::url::Url, ConfigError> {
     const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
     let wrong = |problem: &str| {
-        ConfigError::value(
-            "proxy",
-            text,
-            format!("{problem}; write it as http://host:port or socks5://host:port"),
-        )
+        let shown = match text.rsplit_once('@') {
+            Some((_, place)) => format!("***@{place}"),
+            None => text.to_owned(),
+        };
+        let remedy = "write it as http://host:port or socks5://host:port";
+        ConfigError::value("proxy", shown, format!("{problem}; {remedy}"))
     };
-    let parsed = ::url::Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
+    let parsed = ::url::Url::parse(text).map_err(|error| match error {
+        ::url::ParseError::RelativeUrlWithoutBase => wrong("no scheme"),
+        ::url::ParseError::EmptyHost => wrong("no host"),
+        error => wrong(&error.to_string()),
+    })?;
     if !SCHEMES.contains(&parsed.scheme()) {
         return Err(wrong("not the URL of a proxy"));
     }
     if parsed.host_str().is_none_or(str::is_empty) {
         return Err(wrong("no host"));
     }
-    Ok(text.to_owned())
+    Ok(parsed)
 }
 
 /// A file of certificates in PEM form: it can be read and has some.
@@ -259,7 +300,7 @@ mod tests {
             assert!(robots_agent(text).is_err(), "{text}");
         }
         assert!(user_agent("bot/1.0 (+https://example.com/bot)").is_ok());
-        for text in ["", "  ", "a\nb", "a\u{7f}"] {
+        for text in ["", "  ", "a\nb", "a\u{7f}", "bücher"] {
             assert!(user_agent(text).is_err(), "{text:?}");
         }
     }
@@ -275,9 +316,26 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_expression_is_one_line() {
-        let message = regular_expression("include", "a(b").map_err(|error| error.to_string());
-        assert_eq!(message, Err("--include a(b: no valid regular expression (unclosed group)".to_owned()));
+    fn no_secret_is_shown() {
+        let message = proxy("ftp://me:secret@p").expect_err("no proxy").to_string();
+        assert!(message.starts_with("--proxy ***@p: "), "{message}");
+        let message = header("Cookie: secret\n").expect_err("no header").to_string();
+        assert!(message.starts_with("--header Cookie: "), "{message}");
+    }
+
+    #[test]
+    fn a_broken_expression_is_named_in_one_line() {
+        let message = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+            expressions("include", &texts).expect_err("not to be used").to_string()
+        };
+        assert_eq!(
+            message(&["fine", "a(b"]),
+            r"--include a(b: no valid regular expression (unclosed group); a \ in front takes a character literally"
+        );
+        let large = message(&["short", r"(\w{1000}){1000}"]);
+        assert!(large.starts_with(r"--include (\w{1000}){1000}: would take more than"), "{large}");
+        assert!(!large.contains('\n'), "{large}");
     }
 
     proptest! {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use clap::Args;
-use serde::Deserialize;
+use clap::{Args, FromArgMatches};
+use toml::de::{DeTable, DeValue};
 
-use super::{ConfigError, Options};
+use super::{ConfigError, Options, mistake};
 
 /// The most of a configuration file that is read, in bytes.
 const FILE_LIMIT: u64 = 1 << 20;
@@ -30,16 +30,39 @@ impl Options {
 
     /// Reads options from TOML; `path` is for messages only.
     ///
+    /// Every value goes the way of a flag's, so that files and flags have one grammar.
+    ///
     /// # Errors
     /// As those of [`Options::read`].
     pub fn from_toml(text: &str, path: &Path) -> Result<Options, ConfigError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let parsed = toml::Deserializer::parse(text).and_then(Options::deserialize);
-        parsed.map_err(|error| {
-            let offset = error.span().map_or(0, |span| span.start.min(text.len()));
-            let line = text.get(..offset).unwrap_or(text).matches('\n').count() + 1;
-            ConfigError::File { path: path.to_owned(), line, problem: problem(error.message()) }
-        })
+        let wrong = |offset: usize, problem: String| {
+            let before = text.get(..offset).unwrap_or(text);
+            let line = before.matches('\n').count() + 1;
+            ConfigError::File { path: path.to_owned(), line, problem }
+        };
+        let table = DeTable::parse(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            wrong(offset, error.message().replace('\n', " "))
+        })?;
+        let mut entries: Vec<_> = table.get_ref().iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        let command = command();
+        let (mut words, mut urls) = (Vec::new(), Vec::new());
+        for (key, value) in entries {
+            let refused = |problem| wrong(key.span().start, problem);
+            let values = texts(key.get_ref(), value.get_ref()).map_err(refused)?;
+            if key.get_ref() == "urls" {
+                urls = values;
+            } else {
+                words.extend(flags(&command, key.get_ref(), &values).map_err(refused)?);
+            }
+        }
+        let parsed = command.try_get_matches_from(words);
+        let options = parsed.and_then(|matches| Options::from_arg_matches(&matches));
+        // Each was parsed before, so that this cannot fail.
+        let options = options.map_err(|error| wrong(0, error.to_string().replace('\n', " ")))?;
+        Ok(Options { urls, ..options })
     }
 
     /// The options as TOML, ending in a line break.
@@ -51,22 +74,70 @@ impl Options {
     }
 }
 
-/// The message in one line; for an unknown key the nearest known one instead of all.
-fn problem(message: &str) -> String {
-    let Some(rest) = message.strip_prefix("unknown field `") else {
-        return message.replace('\n', " ");
+/// The options as a command line without environment.
+fn command() -> clap::Command {
+    let command = clap::Command::new("").no_binary_name(true).disable_help_flag(true);
+    Options::augment_args(command).mut_args(|argument| argument.env(None::<&str>))
+}
+
+/// A value, or each of a list, as it would be typed.
+fn texts(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    match value {
+        DeValue::Array(values) => {
+            let texts = values.iter().map(|value| text_of(value.get_ref())).collect::<Option<_>>();
+            texts.ok_or_else(|| format!("{key}: a list may hold texts, numbers, true and false only"))
+        }
+        value => match text_of(value) {
+            Some(text) => Ok(vec![text]),
+            None => Err(format!("{key}: a table; the keys are the long flags, without sections")),
+        },
+    }
+}
+
+fn text_of(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Integer(number) => {
+            Some(i64::from_str_radix(number.as_str(), number.radix()).ok()?.to_string())
+        }
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        DeValue::Boolean(on) => Some(on.to_string()),
+        DeValue::Datetime(time) => Some(time.to_string()),
+        DeValue::Array(_) | DeValue::Table(_) => None,
+    }
+}
+
+/// The flags that a key of the file stands for, each tried by itself.
+fn flags(command: &clap::Command, key: &str, values: &[String]) -> Result<Vec<String>, String> {
+    let Some(argument) = command.get_arguments().find(|argument| argument.get_long() == Some(key)) else {
+        return Err(unknown(key));
     };
-    let unknown = rest.split('`').next().unwrap_or_default();
-    match nearest_key(unknown) {
-        Some(key) => format!("unknown key '{unknown}'; did you mean '{key}'?"),
-        None => format!("unknown key '{unknown}'; the keys are the long flags of 'dragline crawl --help'"),
+    if values.len() != 1 && !matches!(argument.get_action(), clap::ArgAction::Append) {
+        return Err(format!("{key}: takes one value, not a list"));
+    }
+    let flags: Vec<String> = values.iter().map(|value| format!("--{key}={value}")).collect();
+    for (flag, value) in flags.iter().zip(values) {
+        if let Err(error) = command.clone().try_get_matches_from([flag]) {
+            let problem = mistake(&error)
+                .map_or_else(|| error.to_string().replace('\n', " "), |mistake| mistake.problem);
+            return Err(format!("{key} = {value}: {problem}"));
+        }
+    }
+    Ok(flags)
+}
+
+/// What to say of a key that there is not; the nearest one is named instead of all.
+fn unknown(key: &str) -> String {
+    match nearest_key(key) {
+        Some(known) => format!("unknown key '{key}'; did you mean '{known}'?"),
+        None => format!("unknown key '{key}'; the keys are the long flags of 'dragline crawl --help'"),
     }
 }
 
 /// The known key that takes the fewest edits, if it takes few.
 fn nearest_key(unknown: &str) -> Option<String> {
     let wanted = unknown.replace('_', "-").to_ascii_lowercase();
-    let command = Options::augment_args(clap::Command::new(""));
+    let command = command();
     let keys = command.get_arguments().filter_map(clap::Arg::get_long);
     let (edits, key) = keys.map(|key| (edits(&wanted, key), key)).min()?;
     (edits <= 1 + key.len() / 4).then(|| key.to_owned())
@@ -101,13 +172,16 @@ mod tests {
     #[test]
     fn what_flags_take_files_take() {
         let text = "memory = '64MiB'\nmax-pages = '1M'\ndelay = 1.5\ntimeout = 20\n\
-                    strip-params = ['a', 'b']\nrandom-wait = true\nscope = 'domain'\nfp-rate = 0.01\n";
+                    strip-params = ['a', 'b']\nrandom-wait = true\nscope = 'domain'\nfp-rate = 0.01\n\
+                    exclude = '-a'\nheader = []\nconcurrency = 0x10\nurls = ['http://a.test/']\n";
         let options = Options::from_toml(text, Path::new("c.toml")).expect("valid");
         assert_eq!(options.memory.map(|size| size.0), Some(64 << 20));
         assert_eq!(options.max_pages.map(|count| count.0), Some(1_000_000));
         assert_eq!(options.delay.map(|span| span.0.as_millis()), Some(1500));
         assert_eq!(options.strip_params, ["a", "b"]);
         assert_eq!(options.scope, Some(crate::config::ScopeKind::Domain));
+        assert_eq!((options.exclude, options.header), (vec!["-a".to_owned()], Vec::new()));
+        assert_eq!((options.concurrency, options.urls), (Some(16), vec!["http://a.test/".to_owned()]));
     }
 
     #[test]
@@ -132,6 +206,18 @@ mod tests {
             );
             assert!(!message.contains('\n'), "{message}");
         }
-        assert!(refused("memory = 'much'").contains("`much` is not a size"));
+        for (text, problem) in [
+            ("memory = 'much'", "memory = much: not a size (write 64MiB, 1.5GB, 10k or plain bytes)"),
+            ("depth = -1", "depth = -1: not a whole number from 0 to 4294967295"),
+            ("depth = 1.5", "depth = 1.5: not a whole number from 0 to 4294967295"),
+            ("scope = 'all'", "scope = all: none of page, prefix, host, domain, any"),
+            ("fresh = 'maybe'", "fresh = maybe: neither true nor false"),
+            ("delay = [1, 2]", "delay: takes one value, not a list"),
+            ("delay = []", "delay: takes one value, not a list"),
+            ("include = [['a']]", "include: a list may hold texts, numbers, true and false only"),
+            ("[crawl]\ndepth = 1", "crawl: a table; the keys are the long flags, without sections"),
+        ] {
+            assert_eq!(refused(text), format!("c.toml, line 1: {problem}"));
+        }
     }
 }

@@ -24,10 +24,13 @@ mod resolve;
 pub mod seeds;
 #[cfg(test)]
 mod tests;
+mod typed;
 
-pub use error::ConfigError;
+pub use check::{expressions, proxy, request_header, user_agent};
+pub use error::{ConfigError, Origin, variable_of};
 pub use options::{Options, ProgressMode};
 pub use quantity::{Count, LONGEST_SPAN, QuantityError, Size, Span};
+pub use typed::{Mistake, mistake};
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -5,9 +5,9 @@
 
 use std::path::PathBuf;
 
-use clap::builder::BoolishValueParser;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::typed::{real_number, switch, whole_number};
 use super::{Count, Dedup, FilterKind, HeaderScope, RobotsPolicy, ScopeKind, Size, Span};
 
 const INPUT: &str = "Input and output";
@@ -18,7 +18,7 @@ const NETWORK: &str = "Network";
 const IDENTITY: &str = "Canonical URLs (each merges pages, all are off)";
 
 /// How progress is shown on standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProgressMode {
     /// A live display on a terminal, plain lines otherwise.
@@ -35,8 +35,8 @@ pub enum ProgressMode {
 /// lower layer: flag, environment, file, default.
 ///
 /// As TOML the keys are the long flags, and an unknown key is refused.
-#[derive(Debug, Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Debug, Clone, Default, PartialEq, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Options {
     /// Seed URLs: the arguments of the command line
     #[arg(skip)]
@@ -52,7 +52,7 @@ pub struct Options {
     pub output: Option<PathBuf>,
     /// Start over in a crawl directory that exists; what it holds is deleted
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_FRESH", help_heading = INPUT,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub fresh: Option<bool>,
     /// How progress is shown on standard error
     #[arg(long, value_name = "HOW", env = "DRAGLINE_PROGRESS", help_heading = INPUT)]
@@ -62,25 +62,25 @@ pub struct Options {
     pub stats_interval: Option<Span>,
     /// Write a row to skipped.jsonl for every URL that is not fetched, with the reason
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_LOG_SKIPPED", help_heading = INPUT,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub log_skipped: Option<bool>,
 
     /// Wait for the disk before a page counts as done, so that a power cut costs no record either
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_STRICT", help_heading = INPUT,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub strict: Option<bool>,
 
     /// Bound on the peak resident memory of the process
     #[arg(long, value_name = "SIZE", env = "DRAGLINE_MEMORY", help_heading = BUDGET)]
     pub memory: Option<Size>,
     /// Bits of filter per expected URL (not used by --dedup exact)
-    #[arg(long, value_name = "F", env = "DRAGLINE_BITS_PER_URL", help_heading = BUDGET)]
+    #[arg(long, value_name = "F", env = "DRAGLINE_BITS_PER_URL", help_heading = BUDGET, value_parser = real_number)]
     pub bits_per_url: Option<f64>,
     /// Make the filter for N URLs; it still grows where the budget allows, but not with --dedup bloom
     #[arg(long, value_name = "N", env = "DRAGLINE_EXPECTED_URLS", help_heading = BUDGET)]
     pub expected_urls: Option<Count>,
     /// False-positive rate of the filter at its expected URLs, such as 0.01; instead of --bits-per-url
-    #[arg(long, value_name = "P", env = "DRAGLINE_FP_RATE", help_heading = BUDGET)]
+    #[arg(long, value_name = "P", env = "DRAGLINE_FP_RATE", help_heading = BUDGET, value_parser = real_number)]
     pub fp_rate: Option<f64>,
     /// How the visited set decides: two-stage loses no page, bloom is leanest, exact is for small crawls
     #[arg(long, value_name = "HOW", env = "DRAGLINE_DEDUP", help_heading = BUDGET)]
@@ -99,7 +99,7 @@ pub struct Options {
     #[arg(long, value_name = "RX", env = "DRAGLINE_EXCLUDE", help_heading = SCOPE, allow_hyphen_values = true)]
     pub exclude: Vec<String>,
     /// Links followed from a seed at most; 0 fetches the seeds only
-    #[arg(short = 'd', long, value_name = "N", env = "DRAGLINE_DEPTH", help_heading = SCOPE)]
+    #[arg(short = 'd', long, value_name = "N", env = "DRAGLINE_DEPTH", help_heading = SCOPE, value_parser = whole_number)]
     pub depth: Option<u32>,
     /// Stop after N pages
     #[arg(long, value_name = "N", env = "DRAGLINE_MAX_PAGES", help_heading = SCOPE)]
@@ -122,7 +122,7 @@ pub struct Options {
     pub delay: Option<Span>,
     /// Multiply each pause by a random factor of 0.5 to 1.5
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_RANDOM_WAIT", help_heading = POLITENESS,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub random_wait: Option<bool>,
     /// Pause between the end of a fetch and the next one of the same address
     #[arg(long, value_name = "TIME", env = "DRAGLINE_IP_DELAY", help_heading = POLITENESS)]
@@ -134,10 +134,10 @@ pub struct Options {
     #[arg(long, value_name = "TIME", env = "DRAGLINE_MAX_RETRY_AFTER", help_heading = POLITENESS)]
     pub max_retry_after: Option<Span>,
     /// Requests in flight at most
-    #[arg(long, value_name = "N", env = "DRAGLINE_CONCURRENCY", help_heading = POLITENESS)]
+    #[arg(long, value_name = "N", env = "DRAGLINE_CONCURRENCY", help_heading = POLITENESS, value_parser = whole_number)]
     pub concurrency: Option<u32>,
     /// Requests in flight at most for one host name; more than 1 only with --delay 0s
-    #[arg(long, value_name = "N", env = "DRAGLINE_PER_HOST", help_heading = POLITENESS)]
+    #[arg(long, value_name = "N", env = "DRAGLINE_PER_HOST", help_heading = POLITENESS, value_parser = whole_number)]
     pub per_host: Option<u32>,
     /// Whether robots.txt is obeyed; ignore does not even ask for it
     #[arg(long, value_name = "HOW", env = "DRAGLINE_ROBOTS", help_heading = POLITENESS)]
@@ -156,13 +156,13 @@ pub struct Options {
     #[arg(long, value_name = "TIME", env = "DRAGLINE_CONNECT_TIMEOUT", help_heading = NETWORK)]
     pub connect_timeout: Option<Span>,
     /// Further attempts after a failed one
-    #[arg(long, value_name = "N", env = "DRAGLINE_RETRIES", help_heading = NETWORK)]
+    #[arg(long, value_name = "N", env = "DRAGLINE_RETRIES", help_heading = NETWORK, value_parser = whole_number)]
     pub retries: Option<u32>,
     /// Read at most this much of a body, counted after decoding
     #[arg(long, value_name = "SIZE", env = "DRAGLINE_MAX_BODY", help_heading = NETWORK)]
     pub max_body: Option<Size>,
     /// Redirects in one chain at most
-    #[arg(long, value_name = "N", env = "DRAGLINE_MAX_REDIRECTS", help_heading = NETWORK)]
+    #[arg(long, value_name = "N", env = "DRAGLINE_MAX_REDIRECTS", help_heading = NETWORK, value_parser = whole_number)]
     pub max_redirects: Option<u32>,
     /// Send a further request header, as 'Name: value' (repeatable)
     #[arg(short = 'H', long, value_name = "HEADER", env = "DRAGLINE_HEADER", help_heading = NETWORK, allow_hyphen_values = true)]
@@ -175,7 +175,7 @@ pub struct Options {
     pub ca_file: Option<PathBuf>,
     /// Do not verify certificates
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_INSECURE", help_heading = NETWORK,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub insecure: Option<bool>,
     /// Send all requests through the proxy URL (http, https or socks5); only literal addresses can be guarded then
     #[arg(long, value_name = "URL", env = "DRAGLINE_PROXY", help_heading = NETWORK)]
@@ -185,39 +185,39 @@ pub struct Options {
     pub resolve: Vec<String>,
     /// Allow private, loopback, link-local and metadata addresses
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_ALLOW_PRIVATE", help_heading = NETWORK,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub allow_private: Option<bool>,
 
     /// Compare the parameters of a query in sorted order
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_SORT_QUERY", help_heading = IDENTITY,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub sort_query: Option<bool>,
     /// Drop these query parameters, names separated by commas
     #[arg(long, value_name = "LIST", env = "DRAGLINE_STRIP_PARAMS", help_heading = IDENTITY, value_delimiter = ',')]
     pub strip_params: Vec<String>,
     /// Drop utm_*, gclid, fbclid and their like
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_STRIP_TRACKING", help_heading = IDENTITY,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub strip_tracking: Option<bool>,
     /// Drop session ids in path or query
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_STRIP_SESSION_IDS", help_heading = IDENTITY,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub strip_session_ids: Option<bool>,
     /// Drop `www.` in front of a host name
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_FOLD_WWW", help_heading = IDENTITY,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub fold_www: Option<bool>,
     /// Take http and https (on default ports) for one
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_FOLD_HTTPS", help_heading = IDENTITY,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub fold_https: Option<bool>,
     /// Take a path with and without its last slash for one
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_STRIP_TRAILING_SLASH", help_heading = IDENTITY,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub strip_trailing_slash: Option<bool>,
     /// Let fragments tell pages apart
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_KEEP_FRAGMENTS", help_heading = IDENTITY,
-        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub keep_fragments: Option<bool>,
 }
 

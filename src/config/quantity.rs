@@ -8,7 +8,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
 /// The longest span of time that is accepted: a year.
@@ -209,45 +208,12 @@ impl fmt::Display for Span {
     }
 }
 
-/// Reads a quantity from text or from a plain number of its base unit.
-struct QuantityVisitor<T>(std::marker::PhantomData<T>);
-
-impl<T: FromStr<Err = QuantityError>> Visitor<'_> for QuantityVisitor<T> {
-    type Value = T;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a quantity, as text or as a number")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        text.parse().map_err(|error| E::custom(format_args!("`{text}` is {error}")))
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
-        self.visit_str(&number.to_string())
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
-        self.visit_str(&number.to_string())
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
-        self.visit_str(&number.to_string())
-    }
-}
-
 /// Text in files, so that what was written stays readable and exact.
 macro_rules! serialize_as_text {
     ($($name:ident),*) => {$(
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(QuantityVisitor(std::marker::PhantomData))
             }
         }
     )*};

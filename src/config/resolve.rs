@@ -99,11 +99,8 @@ fn visited(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
 /// Scope, and where the crawl ends.
 fn limits(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     config.scope = options.scope.unwrap_or(config.scope);
-    for (option, expressions) in [("include", &options.include), ("exclude", &options.exclude)] {
-        for expression in expressions {
-            check::regular_expression(option, expression)?;
-        }
-    }
+    check::expressions("include", &options.include)?;
+    check::expressions("exclude", &options.exclude)?;
     config.include.clone_from(&options.include);
     config.exclude.clone_from(&options.exclude);
     config.depth = options.depth;
@@ -168,7 +165,8 @@ fn network(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     }
     config.ca_file.clone_from(&options.ca_file);
     config.insecure = options.insecure.unwrap_or(false);
-    config.proxy = options.proxy.as_deref().map(check::proxy).transpose()?;
+    options.proxy.as_deref().map(check::proxy).transpose()?;
+    config.proxy.clone_from(&options.proxy);
     config.resolve =
         options.resolve.iter().map(|rule| check::resolve_rule(rule)).collect::<Result<_, _>>()?;
     config.allow_private = options.allow_private.unwrap_or(false);

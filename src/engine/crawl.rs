@@ -18,7 +18,7 @@ use crate::config::{Config, ConfigError, Options, RobotsPolicy};
 use crate::extract::ExtractLimits;
 use crate::fetch::{FetchSetupError, Fetcher};
 use crate::frontier::{Moment, Politeness};
-use crate::scope::{Scope, ScopeError, canonical_rules};
+use crate::scope::{Scope, canonical_rules};
 use crate::sink::{CrawlDirectory, DirectoryError, Sink};
 use crate::stats::{EndReason, Summary};
 use crate::store::{FileSystem, StateError};
@@ -31,9 +31,6 @@ pub enum SetupError {
     /// An option is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A regular expression is wrong.
-    #[error(transparent)]
-    Scope(#[from] ScopeError),
     /// Too few files may be open.
     #[error(
         "--concurrency {concurrency} needs {needed} open files, and only {limit} are allowed; \

@@ -16,9 +16,7 @@ use super::journal::{Journal, KeptAttempt};
 use super::state::{CrawlState, OpenQueue};
 use crate::frontier::{Moment, Origin};
 use crate::sink::ResultFiles;
-use crate::store::{
-    Encoder, LogWriter, SinkRange, StateError, Storage, SyncHandle, Synced, write_manifest,
-};
+use crate::store::{Encoder, LogWriter, SinkRange, StateError, Storage, SyncHandle, Synced, write_manifest};
 use crate::url::KeySecret;
 
 /// The manifest, in the state directory.
@@ -292,13 +290,13 @@ impl Core {
         let mut state = CrawlState::empty(keeper.settings.secret.clone());
         state.log = number;
         state.elapsed = keeper.settings.elapsed_before + now.since(Moment::START);
-            let kept = self.kept_attempts.values().cloned();
-            let waiting = self.schedule.origins().flat_map(Origin::attempts);
-            let waiting = waiting.map(|(at, attempt)| KeptAttempt::new(attempt, keeper.wall_clock(at)));
-            let flying = self.tickets_in_flight.values().flatten().map(|before| (**before).clone());
-            let all = kept.chain(waiting).chain(flying);
-            state.attempts = all.map(|attempt| (attempt.ticket, attempt)).collect();
-            self.schedule.encode_host_state(keeper.epoch(), &mut state.schedule);
+        let kept = self.kept_attempts.values().cloned();
+        let waiting = self.schedule.origins().flat_map(Origin::attempts);
+        let waiting = waiting.map(|(at, attempt)| KeptAttempt::new(attempt, keeper.wall_clock(at)));
+        let flying = self.tickets_in_flight.values().flatten().map(|before| (**before).clone());
+        let all = kept.chain(waiting).chain(flying);
+        state.attempts = all.map(|attempt| (attempt.ticket, attempt)).collect();
+        self.schedule.encode_host_state(keeper.epoch(), &mut state.schedule);
         (state.seeds_taken, state.seeds_complete) = (self.seeds_taken, self.seeds_complete);
         state.queues = self
             .schedule

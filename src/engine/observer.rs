@@ -101,7 +101,7 @@ impl fmt::Display for Event {
             Event::FilterHealth { sentence, .. } => write!(out, "the filter is {sentence}"),
             Event::Stopping { in_flight } => {
                 let requests = human::of(*in_flight as u64, "request");
-                write!(out, "stopping: waiting for {requests} in flight; interrupt again to save at once")
+                write!(out, "stopping: {requests} in flight; interrupt again to save at once")
             }
         }
     }

@@ -8,10 +8,10 @@ use crate::budget::{self, Plan};
 use crate::config::{Config, ConfigError, Dedup, Size};
 use crate::frontier::{self, DiskFrontier};
 use crate::store::{Decoder, StateError, Storage};
+use crate::visited;
 use crate::visited::{
     DiskKeysSettings, MemoryKeys, Place, RestoreError, Sizing, SizingError, Visited, VisitedSettings,
 };
-use crate::visited;
 
 /// Why a configuration cannot be given its memory.
 #[derive(Debug, thiserror::Error)]

@@ -165,9 +165,11 @@ impl Core {
             }
             Change::Seeds(taken) => self.seeds_taken = taken,
             Change::SeedsComplete => self.seeds_complete = true,
-            Change::Host(state) => self.schedule.restore(&mut Decoder(&state), replayed.epoch).map_err(
-                |Malformed| StateError::damaged(path, offset, "a record's host state is malformed"),
-            )?,
+            Change::Host(state) => {
+                self.schedule.restore(&mut Decoder(&state), replayed.epoch).map_err(|Malformed| {
+                    StateError::damaged(path, offset, "a record's host state is malformed")
+                })?
+            }
             Change::Sink(..) => {}
         }
         Ok(())

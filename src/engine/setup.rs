@@ -104,7 +104,11 @@ impl Parts {
             place(storage.clone(), &places[1]),
             Some(&state.visited),
         )?;
-        remove_unnamed(&*storage, &places[1], &visited.named_files().into_iter().collect::<HashSet<String>>())?;
+        remove_unnamed(
+            &*storage,
+            &places[1],
+            &visited.named_files().into_iter().collect::<HashSet<String>>(),
+        )?;
         let canonicalizer = self.canonicalizer.clone();
         let keeping = self.keeping(&state_directory, state.secret.clone(), state.elapsed);
         let epoch = keeping.started_at.saturating_mul(1000);
@@ -180,10 +184,7 @@ pub(super) fn lines(path: &Path) -> Result<impl Iterator<Item = String> + use<>,
 }
 
 /// The hosts that seeds name.
-pub(super) fn hosts(
-    seeds: impl Iterator<Item = String>,
-    canonicalizer: &Canonicalizer,
-) -> Vec<SeedHost> {
+pub(super) fn hosts(seeds: impl Iterator<Item = String>, canonicalizer: &Canonicalizer) -> Vec<SeedHost> {
     let mut hosts = std::collections::HashSet::new();
     for seed in seeds {
         if let Ok(target) = canonicalizer.parse(&seed) {
@@ -226,12 +227,7 @@ pub(super) fn take_seeds(
 
 impl Core {
     /// Puts back the seeds' part of the scope that a log said was taken in after the manifest.
-    fn widen_scope(
-        &mut self,
-        seeds: impl Iterator<Item = String>,
-        from: u64,
-        canonicalizer: &Canonicalizer,
-    ) {
+    fn widen_scope(&mut self, seeds: impl Iterator<Item = String>, from: u64, canonicalizer: &Canonicalizer) {
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
         for seed in seeds.take(self.seeds_taken as usize).skip(from as usize) {
             if let Ok(target) = canonicalizer.parse(&seed) {

@@ -23,7 +23,7 @@ use super::response::Response;
 use super::tls;
 use super::window::WindowPool;
 use super::{FetchError, FetchSetupError, SeedHost};
-use crate::config::Config;
+use crate::config::{Config, user_agent};
 use crate::model::ErrorKind;
 
 /// Headers of an answer at most.
@@ -305,7 +305,8 @@ fn basic_client(
     tls: rustls::ClientConfig,
     resolver: ClientResolver,
 ) -> Result<reqwest::ClientBuilder, FetchSetupError> {
-    let agent = HeaderValue::from_str(&config.user_agent).map_err(|_| FetchSetupError::UserAgent)?;
+    let agent = HeaderValue::from_str(&user_agent(&config.user_agent)?)
+        .map_err(|error| FetchSetupError::Client(error.to_string()))?;
     let headers = HeaderMap::from_iter([
         (USER_AGENT, agent),
         (ACCEPT, HeaderValue::from_static(headers::ACCEPT)),

@@ -9,6 +9,7 @@ use std::io;
 
 use super::address::Special;
 use super::decode::DecodeError;
+use crate::config::ConfigError;
 use crate::model::{ErrorKind, SkipReason};
 
 /// Bytes of a detail at most.
@@ -74,22 +75,11 @@ pub enum FetchSetupError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A request header cannot be sent.
-    #[error("--header {name}: {reason}")]
-    Header {
-        /// Its name.
-        name: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// The user agent cannot be sent.
-    #[error("--user-agent may hold visible ASCII characters and spaces only")]
-    UserAgent,
-    /// The proxy's address cannot be used. It may hold a password and so is not shown.
-    #[error("--proxy must be a URL like http://host:port, https://host:port or socks5://host:port")]
-    Proxy,
+    /// A setting that does not hold to its grammar.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The client could not be built.
-    #[error("http client: {0}")]
+    #[error("the network client cannot be made: {0}")]
     Client(String),
 }
 

@@ -2,24 +2,17 @@
 
 use std::collections::HashSet;
 
-use reqwest::header::{
-    CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
-};
+use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 
 use super::address::host_name;
 use super::{FetchSetupError, SeedHost};
-use crate::config::HeaderScope;
+use crate::config::{HeaderScope, request_header};
 
 /// What every request asks for.
 pub(super) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 /// The codings that we can undo.
 pub(super) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
-
-/// Headers that describe the message or the connection, which are the client's to write.
-const NOT_THEIRS: [HeaderName; 7] =
-    [CONNECTION, CONTENT_LENGTH, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
 /// The user's own headers.
 #[derive(Debug)]
@@ -73,16 +66,10 @@ impl ExtraHeaders {
 }
 
 fn parse(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), FetchSetupError> {
-    let refuse = |reason| FetchSetupError::Header { name: name.chars().take(64).collect(), reason };
-    let parsed: HeaderName = name.trim().parse().map_err(|_| refuse("this is no header name"))?;
-    if parsed == HOST {
-        return Err(refuse("the host is the URL's; use --resolve to ask another address"));
-    }
-    if NOT_THEIRS.contains(&parsed) {
-        return Err(refuse("this header is written by the client itself"));
-    }
-    let value = HeaderValue::from_bytes(value.trim().as_bytes())
-        .map_err(|_| refuse("the value has control characters"))?;
+    request_header(name, value)?;
+    let broken = |error: String| FetchSetupError::Client(format!("--header {name}: {error}"));
+    let parsed = name.parse().map_err(|_| broken("no header name".into()))?;
+    let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|error| broken(error.to_string()))?;
     Ok((parsed, value))
 }
 

@@ -6,6 +6,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::Proxy;
 
 use super::FetchSetupError;
+use crate::config;
 
 /// Where proxies are looked for when none was given.
 const VARIABLES: [&str; 6] =
@@ -49,17 +50,10 @@ impl Proxies {
     }
 
     fn given(given: &str) -> Result<Proxies, FetchSetupError> {
-        let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
-        let url = Url::parse(&with_scheme).map_err(|_| FetchSetupError::Proxy)?;
-        let remote_names = match url.scheme() {
-            "http" | "https" | "socks5h" | "socks4a" => true,
-            "socks5" | "socks4" => false,
-            _ => return Err(FetchSetupError::Proxy),
-        };
-        if url.host_str().is_none_or(str::is_empty) {
-            return Err(FetchSetupError::Proxy);
-        }
-        let proxy = Proxy::all(with_scheme.as_str()).map_err(|_| FetchSetupError::Proxy)?;
+        let url = config::proxy(given)?;
+        // With `socks5` it is we who look the names up.
+        let remote_names = url.scheme() != "socks5";
+        let proxy = Proxy::all(given).map_err(|error| FetchSetupError::Client(error.to_string()))?;
         Ok(Proxies { route: Route::All(Box::new(proxy), remote_names), secrets: passwords(&url) })
     }
 
@@ -122,10 +116,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schemes_are_checked_and_passwords_kept_out_of_messages() {
-        for wrong in ["ftp://h:1", "http://", "::", "socks5://"] {
+    fn what_is_no_proxy_is_refused_and_passwords_kept_out_of_messages() {
+        for wrong in ["ftp://me:s3cret@h:1", "http://me:s3cret@", "p:1"] {
             let error = Proxies::new(Some(wrong), false).err().expect(wrong);
-            assert!(!error.to_string().contains("h:1"));
+            assert!(!error.to_string().contains("s3cret"));
         }
         let proxies = Proxies::new(Some("http://me:s%2Bcret@proxy.test:3128"), false).expect("a proxy");
         let mut text = "refused s%2Bcret and s+cret".to_owned();
@@ -135,13 +129,9 @@ mod tests {
 
     #[test]
     fn the_note_is_for_proxies_that_resolve_names() {
-        for (given, noted) in [
-            ("http://p:1", true),
-            ("p:1", true),
-            ("https://p:1", true),
-            ("socks5h://p:1", true),
-            ("socks5://p:1", false),
-        ] {
+        for (given, noted) in
+            [("http://p:1", true), ("https://p:1", true), ("socks5h://p:1", true), ("socks5://p:1", false)]
+        {
             let proxies = Proxies::new(Some(given), false).expect(given);
             assert_eq!(proxies.guard_note().is_some(), noted, "{given}");
             assert!(proxies.any() && proxies.takes(&Url::parse("http://a.test/").expect("a URL")));

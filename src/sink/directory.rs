@@ -365,7 +365,11 @@ mod tests {
         let refused = CrawlDirectory::claim(&path, false).expect_err("complete");
         assert!(matches!(refused, DirectoryError::Complete(_)));
         drop(begun(&path, true));
-        assert!(!path.join("pages.jsonl").exists() && !path.join("summary.json").exists() && !path.join("state/runs").exists());
+        assert!(
+            !path.join("pages.jsonl").exists()
+                && !path.join("summary.json").exists()
+                && !path.join("state/runs").exists()
+        );
         assert!(path.join("notes.txt").exists() && path.join("state/seeds").exists());
     }
 

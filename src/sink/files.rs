@@ -72,9 +72,8 @@ impl RecoveringFiles {
     /// # Errors
     /// [`StateError::Damaged`] where one is missing or shorter.
     pub fn open(storage: &dyn Storage, directory: &Path, lengths: &[u64]) -> Result<Self, StateError> {
-        let open = |(name, length): (&&str, &u64)| {
-            RecoveringSink::open(storage, &directory.join(name), *length)
-        };
+        let open =
+            |(name, length): (&&str, &u64)| RecoveringSink::open(storage, &directory.join(name), *length);
         Ok(Self(NAMES.iter().zip(lengths).map(open).collect::<Result<_, _>>()?))
     }
 

@@ -218,7 +218,10 @@ impl Model {
     }
 
     /// Takes one step of a settlement; what was committed.
-    pub(super) fn step(&mut self, visited: &mut Visited) -> Result<Option<(u64, Vec<UrlKey>)>, TestCaseError> {
+    pub(super) fn step(
+        &mut self,
+        visited: &mut Visited,
+    ) -> Result<Option<(u64, Vec<UrlKey>)>, TestCaseError> {
         let Settling::Decided(slice, _) = visited.settle(Duration::from_micros(500)).unwrap() else {
             return Ok(None);
         };

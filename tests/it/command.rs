@@ -70,7 +70,7 @@ fn unusable_settings_are_configuration_errors() {
     refused(&["crawl", seed, "--bits-per-url", "8", "--fp-rate", "0.1"], 3, &["--bits-per-url", "--fp-rate"]);
     refused(&["crawl", seed, "--per-host", "2"], 3, &["--per-host", "--delay 0s"]);
     refused(&["crawl", seed, "--include", "a(b"], 3, &["--include a(b", "unclosed group"]);
-    refused(&["crawl", seed, "-H", "Host: b"], 3, &["Host: b", "--resolve"]);
+    refused(&["crawl", seed, "-H", "Host: b"], 3, &["--header Host:", "--resolve"]);
     refused(&["crawl", seed, "-A", "a\nb"], 3, &["--user-agent a\\u{a}b", "control characters"]);
     refused(&["crawl", seed, "--proxy", "nowhere"], 3, &["--proxy nowhere", "http://host:port"]);
     refused(&["crawl", seed, "--resolve", "a.test:b"], 3, &["--resolve a.test:b", "HOST[:PORT]:ADDR"]);

@@ -53,7 +53,7 @@ async fn headers_of_the_user_stay_with_the_seeds() {
     let server = Server::start(vec![answer("", b""), Step::Again]).await;
     let headers = vec![
         ("Authorization".to_owned(), "Bearer secret".to_owned()),
-        ("User-Agent".to_owned(), "mine".to_owned()),
+        ("Accept".to_owned(), "text/plain".to_owned()),
     ];
     let config = Config { headers, resolve: vec![rule("*.test", None, 1)], ..config() };
     let seeds = [("seed.test", server.port())];
@@ -68,7 +68,7 @@ async fn headers_of_the_user_stay_with_the_seeds() {
     let seen: Vec<bool> =
         server.requests().iter().map(|head| has(head, "authorization: Bearer secret")).collect();
     assert_eq!(seen, [true, false, false, false, true]);
-    assert!(has(&server.requests()[0], "user-agent: mine") && !server.requests()[0].contains("dragline"));
+    assert!(has(&server.requests()[0], "accept: text/plain") && !server.requests()[0].contains("text/html"));
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ async fn a_proxy_may_be_named_and_private() {
     let proxy = Server::start(vec![answer("", b"by proxy")]).await;
     let config = Config {
         resolve: vec![rule("proxy.test", None, 1)],
-        ..through(&format!("proxy.test:{}", proxy.port()))
+        ..through(&format!("http://proxy.test:{}", proxy.port()))
     };
     assert_eq!(fetch_url(&fetcher(&config), "http://any.test/").await.expect("an answer").body, b"by proxy");
 }

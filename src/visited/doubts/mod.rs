@@ -222,7 +222,8 @@ impl Doubts {
                 }
             }
             this.keys.drain(..this.first.saturating_sub(in_memory) as usize);
-            while let Some(block) = this.packed.pop_front_if(|block| block.first + block.count <= this.first) {
+            while let Some(block) = this.packed.pop_front_if(|block| block.first + block.count <= this.first)
+            {
                 this.packed_bytes -= block.memory_bytes();
             }
             if this.is_empty() {
@@ -305,7 +306,9 @@ impl Doubts {
         let packed = self.packed.partition_point(|block| block.first + block.count <= number);
         let shown = match self.packed.get(packed) {
             Some(block) => block.visit(|place, candidate| visit(block.first + place, candidate)),
-            None => self.open.visit(|place, candidate| visit(self.next - self.open.count() + place, candidate)),
+            None => {
+                self.open.visit(|place, candidate| visit(self.next - self.open.count() + place, candidate))
+            }
         };
         // what was never written cannot be damaged but by memory itself
         shown.map_err(|malformed| StateError::Io {
@@ -342,7 +345,13 @@ impl Doubts {
         let first_key = self.first_in_memory();
         let first = self.packed.front().map_or(first_key, |block| block.first);
         if let Some(disk) = &mut self.disk {
-            self.spills.push_back(Spill::write(&mut disk.shelf, self.packed.iter(), first, &self.keys, first_key)?);
+            self.spills.push_back(Spill::write(
+                &mut disk.shelf,
+                self.packed.iter(),
+                first,
+                &self.keys,
+                first_key,
+            )?);
         }
         self.keys.clear();
         self.packed.clear();

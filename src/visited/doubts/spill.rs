@@ -23,9 +23,7 @@ use std::path::PathBuf;
 use super::super::shelf::{RestoreError, Shelf};
 use super::block::{self, Packed};
 use crate::model::{Candidate, UrlKey};
-use crate::store::{
-    Decoder, Encoder, FileKind, HEADER_BYTES, Malformed, StateError, StorageFile, header,
-};
+use crate::store::{Decoder, Encoder, FileKind, HEADER_BYTES, Malformed, StateError, StorageFile, header};
 
 const ENTRY_BYTES: usize = 12;
 const CHECKSUM_BYTES: usize = 4;
@@ -118,7 +116,6 @@ impl Spill {
         let sane = first < 1 << 62
             && count <= u64::from(u32::MAX)
             && keys <= count
-
             && (HEADER_BYTES as u64..1 << 62).contains(&keys_at);
         let spill = Spill { number, first, count, keys, keys_at, cursor: 0, path: shelf.path(number) };
         if !sane {
@@ -187,8 +184,7 @@ impl Spill {
     ) -> Result<Position, StateError> {
         let file = shelf.open(&self.path)?;
         let start = Position { spill: self.number, offset: HEADER_BYTES as u64, first: self.first };
-        let mut at =
-            from.filter(|from| from.spill == self.number && from.first <= number).unwrap_or(start);
+        let mut at = from.filter(|from| from.spill == self.number && from.first <= number).unwrap_or(start);
         loop {
             let head = self.block_header(&*file, at)?;
             let stored = u64::from(head.stored);
