@@ -190,7 +190,7 @@ impl CrawlBuilder {
             self.sinks,
         );
         let hosts = queue_seeds(&mut core, self.seeds, &canonicalizer, &secret, &scope)?;
-        let fetcher = Fetcher::new(&config, hosts)?;
+        let fetcher = Fetcher::new(&config, hosts, plan.in_flight())?;
         let directory = match self.output {
             Output::Nowhere => None,
             Output::Path(path) => Some(CrawlDirectory::claim(&path, self.fresh)?),
@@ -205,13 +205,30 @@ impl CrawlBuilder {
             None => None,
         };
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
-        let limits = ExtractLimits::default();
+        let (limits, batch_text) = link_limits(plan.in_flight().one);
         let scratch = std::sync::Mutex::default();
-        let shared = Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits, scratch };
+        let shared =
+            Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits, batch_text, scratch };
         let (stop, stopped) = StopHandle::new();
         let shared = Arc::new(shared);
         Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })
     }
+}
+
+/// Bytes that a link is reckoned with where the budget bounds their number: its place in the reader
+/// and in the batch, and in the tables that tell links apart.
+const LINK_BYTES: u64 = 256;
+
+/// Bounds on the links of one page, whose body and outcome may take `bytes`: the usual ones, or
+/// what fits. And the bytes of all their URLs.
+fn link_limits(bytes: u64) -> (ExtractLimits, usize) {
+    let part = |divisor: u64| usize::try_from(bytes / divisor).unwrap_or(usize::MAX);
+    let usual = ExtractLimits::default();
+    let limits = ExtractLimits {
+        max_links: usual.max_links.min(part(2 * LINK_BYTES)),
+        max_link_bytes: usual.max_link_bytes.min(part(8)),
+    };
+    (limits, LinkBatch::MAX_TEXT.min(part(4)))
 }
 
 /// Files and connections that a crawl has open beside those of its requests.
@@ -343,10 +360,9 @@ impl Crawl {
     }
 
     /// What the user should know of how this crawl will be done: that an address guard behind a
-    /// proxy sees literals only, or that certificates are not verified.
+    /// proxy sees literals only.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
-        let fetcher = &self.shared.fetcher;
-        fetcher.guard_note().into_iter().chain(fetcher.tls_note())
+        self.shared.fetcher.guard_note().into_iter()
     }
 
     /// Asks this crawl to stop, from wherever.

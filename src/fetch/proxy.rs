@@ -2,8 +2,7 @@
 
 use ::url::Url;
 use hyper::Uri;
-use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::Proxy;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
 use super::FetchSetupError;
 
@@ -17,7 +16,7 @@ const NOTE: &str =
 enum Route {
     Direct,
     /// `--proxy`; whether it resolves the names.
-    All(Box<Proxy>, bool),
+    All(Box<Matcher>, bool),
     /// As the environment (and `NO_PROXY`) says.
     Environment(Box<Matcher>),
 }
@@ -59,17 +58,18 @@ impl Proxies {
         if url.host_str().is_none_or(str::is_empty) {
             return Err(FetchSetupError::Proxy);
         }
-        let proxy = Proxy::all(with_scheme.as_str()).map_err(|_| FetchSetupError::Proxy)?;
+        let proxy = Matcher::builder().all(with_scheme).build();
+        if proxy.intercept(&Uri::from_static("http://site.example/")).is_none() {
+            return Err(FetchSetupError::Proxy);
+        }
         Ok(Proxies { route: Route::All(Box::new(proxy), remote_names), secrets: passwords(&url) })
     }
 
-    /// Tells the client.
-    pub(super) fn apply(&self, builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+    /// The proxy for a request.
+    pub(super) fn intercept(&self, uri: &Uri) -> Option<Intercept> {
         match &self.route {
-            Route::Direct => builder.no_proxy(),
-            Route::All(proxy, _) => builder.no_proxy().proxy(proxy.as_ref().clone()),
-            // the client reads the environment by itself
-            Route::Environment(_) => builder,
+            Route::Direct => None,
+            Route::All(matcher, _) | Route::Environment(matcher) => matcher.intercept(uri),
         }
     }
 
