@@ -3,10 +3,12 @@
 //! Owns the arithmetic of `--memory`: what a crawl needs at least, and who gets
 //! what of the rest. Must not know where the figures it is given come from.
 
+mod lease;
 mod machine;
 mod process;
 mod system;
 
+pub use lease::{Lease, LeasePool};
 pub use machine::available_memory;
 pub use process::{most_open_files, peak_resident_bytes, resident_bytes};
 pub use system::{economize, release_unused};
@@ -24,6 +26,10 @@ const RESERVE_DIVISOR: u64 = 16;
 
 /// One part in so many of the budget may go to connections by default.
 const CONNECTIONS_DIVISOR: u64 = 8;
+
+/// What one body and its outcome can never need more than, in bytes: three layers of decoders with
+/// the largest windows, and the most links of a page.
+const MOST_OF_ONE: u64 = 96 << 20;
 
 /// Stands for every total that no machine has, so that sums below it cannot overflow.
 const OUT_OF_REACH: u64 = 1 << 60;
@@ -132,6 +138,25 @@ impl Plan {
             ("bodies", self.bodies),
             ("reserve", self.reserve),
         ]
+    }
+}
+
+/// How the share of bodies and outcomes in flight is used; in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InFlight {
+    /// What all of them share, leased piece by piece.
+    pub pool: u64,
+    /// What one of them may hold at most: one at a time may pass the pool by so much.
+    pub one: u64,
+}
+
+impl Plan {
+    /// How the share of bodies is used: every request has [`least::BODY`] of it for itself.
+    pub fn in_flight(&self) -> InFlight {
+        let requests = self.connections / CONNECTION_BYTES;
+        let shared = self.bodies.saturating_sub(requests.saturating_mul(least::BODY));
+        let one = (shared / 2).min(MOST_OF_ONE);
+        InFlight { pool: shared - one, one }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::config::{Config, ConfigError, Options, RobotsPolicy};
 use crate::extract::ExtractLimits;
 use crate::fetch::{FetchSetupError, Fetcher};
 use crate::frontier::{Moment, Politeness};
+use crate::model::LinkBatch;
 use crate::scope::{Scope, canonical_rules};
 use crate::sink::{CrawlDirectory, DirectoryError, Sink};
 use crate::stats::{EndReason, Summary};
@@ -212,7 +213,7 @@ impl CrawlBuilder {
                 let secret = new_secret()?;
                 let mut core = parts.in_memory(&secret)?;
                 setup::take_seeds(&mut core, seeds.into_iter(), &canonicalizer, &secret)?;
-                (core, secret, Fetcher::new(&config, hosts)?, None)
+                (core, secret, Fetcher::new(&config, hosts, plan.in_flight())?, None)
             }
             Output::Path(_) | Output::Claimed(_) => {
                 let mut directory = match self.output {
@@ -228,7 +229,7 @@ impl CrawlBuilder {
                 if hosts.is_empty() {
                     return Err(SetupError::NoSeeds);
                 }
-                let fetcher = Fetcher::new(&config, hosts)?;
+                let fetcher = Fetcher::new(&config, hosts, plan.in_flight())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let secret = new_secret()?;
                 directory.begin()?;
@@ -239,7 +240,7 @@ impl CrawlBuilder {
             }
             Output::Resumed(directory) => {
                 let hosts = setup::hosts(setup::lines(&directory.seeds())?, &canonicalizer);
-                let fetcher = Fetcher::new(&config, hosts)?;
+                let fetcher = Fetcher::new(&config, hosts, plan.in_flight())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let seeds = setup::lines(&directory.seeds())?;
                 let (mut core, secret) = parts.resumed(directory.path(), seeds)?;
@@ -249,13 +250,30 @@ impl CrawlBuilder {
             }
         };
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
-        let limits = ExtractLimits::default();
+        let (limits, batch_text) = link_limits(plan.in_flight().one);
         let scratch = std::sync::Mutex::default();
-        let shared = Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits, scratch };
+        let shared =
+            Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits, batch_text, scratch };
         let (stop, stopped) = StopHandle::new();
         let shared = Arc::new(shared);
         Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })
     }
+}
+
+/// Bytes that a link is reckoned with where the budget bounds their number: its place in the reader
+/// and in the batch, and in the tables that tell links apart.
+const LINK_BYTES: u64 = 256;
+
+/// Bounds on the links of one page, whose body and outcome may take `bytes`: the usual ones, or
+/// what fits. And the bytes of all their URLs.
+fn link_limits(bytes: u64) -> (ExtractLimits, usize) {
+    let part = |divisor: u64| usize::try_from(bytes / divisor).unwrap_or(usize::MAX);
+    let usual = ExtractLimits::default();
+    let limits = ExtractLimits {
+        max_links: usual.max_links.min(part(2 * LINK_BYTES)),
+        max_link_bytes: usual.max_link_bytes.min(part(8)),
+    };
+    (limits, LinkBatch::MAX_TEXT.min(part(4)))
 }
 
 /// Files and connections that a crawl has open beside those of its requests.
@@ -350,10 +368,9 @@ impl Crawl {
     }
 
     /// What the user should know of how this crawl will be done: that an address guard behind a
-    /// proxy sees literals only, or that certificates are not verified.
+    /// proxy sees literals only.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
-        let fetcher = &self.shared.fetcher;
-        fetcher.guard_note().into_iter().chain(fetcher.tls_note())
+        self.shared.fetcher.guard_note().into_iter()
     }
 
     /// Asks this crawl to stop, from wherever.

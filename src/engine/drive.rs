@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
 use super::core::{Core, CoreError, Next};
-use super::job::{Job, Outcome};
+use super::job::Job;
 use super::observer::{Event, Observer};
 use super::shutdown::Urgency;
-use super::worker::{self, Shared};
+use super::worker::{self, Delivered, Shared};
 use crate::frontier::Moment;
 use crate::stats::EndReason;
 
@@ -36,7 +36,7 @@ pub(crate) struct Drive<'a> {
 }
 
 enum Wake {
-    Outcome(Outcome),
+    Outcome(Delivered),
     Time,
     Stop,
 }
@@ -54,8 +54,8 @@ impl Drive<'_> {
         let end = self.shared.config.max_time.map(|time| Moment::START.after(time.saturating_sub(before)));
         let mut tick = self.now().after(TICK);
         loop {
-            while let Ok(outcome) = outcomes.try_recv() {
-                self.core.apply(outcome, self.now())?;
+            while let Ok(delivered) = outcomes.try_recv() {
+                self.take(delivered)?;
                 if self.core.has_much_to_write() {
                     break;
                 }
@@ -80,7 +80,7 @@ impl Drive<'_> {
                 until = until.min(tick);
             }
             match self.wait(&mut outcomes, until).await {
-                Wake::Outcome(outcome) => self.core.apply(outcome, self.now())?,
+                Wake::Outcome(delivered) => self.take(delivered)?,
                 Wake::Time => {}
                 Wake::Stop => {
                     if self.stopping() {
@@ -95,7 +95,7 @@ impl Drive<'_> {
     fn dispatch(
         &mut self,
         concurrency: usize,
-        sender: &mpsc::Sender<Outcome>,
+        sender: &mpsc::Sender<Delivered>,
     ) -> Result<Dispatched, CoreError> {
         while self.core.in_flight() < concurrency {
             match self.core.next(self.now())? {
@@ -109,15 +109,23 @@ impl Drive<'_> {
         Ok(Dispatched::Until(None))
     }
 
-    fn spawn(&self, job: Job, sender: mpsc::Sender<Outcome>) {
+    /// Applies an outcome; its memory is free for others after that.
+    fn take(&mut self, delivered: Delivered) -> Result<(), CoreError> {
+        let Delivered { outcome, lease } = delivered;
+        self.core.apply(outcome, self.now())?;
+        drop(lease);
+        Ok(())
+    }
+
+    fn spawn(&self, job: Job, sender: mpsc::Sender<Delivered>) {
         tokio::spawn(worker::run(self.shared.clone(), job, sender));
     }
 
-    async fn wait(&mut self, outcomes: &mut mpsc::Receiver<Outcome>, until: Moment) -> Wake {
+    async fn wait(&mut self, outcomes: &mut mpsc::Receiver<Delivered>, until: Moment) -> Wake {
         let deadline = self.started + Duration::from_micros(until.0);
         tokio::select! {
             biased;
-            Some(outcome) = outcomes.recv() => Wake::Outcome(outcome),
+            Some(delivered) = outcomes.recv() => Wake::Outcome(delivered),
             Ok(()) = self.stop.changed() => Wake::Stop,
             () = tokio::time::sleep_until(deadline.into()) => Wake::Time,
         }

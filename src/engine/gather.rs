@@ -39,11 +39,12 @@ pub(super) fn take_links(
     let too_deep = shared.config.depth.is_some_and(|depth| candidate.depth >= depth);
     outcome.scope_generation = scope.generation();
     let batch = &mut outcome.links;
+    let most_text = shared.batch_text;
     let most = shared.config.max_url_length;
     let base = base.as_str().len();
     let hopeless = (base > most).then(|| Hopeless::of(&resolver, most)).flatten();
     let work = MAX_WORK;
-    Gather { shared, scope: &scope, too_deep, batch, scratch, most, hopeless, base, work }
+    Gather { shared, scope: &scope, too_deep, batch, most_text, scratch, most, hopeless, base, work }
         .all(&resolver, page);
 }
 
@@ -53,6 +54,8 @@ struct Gather<'a> {
     scope: &'a Scope,
     too_deep: bool,
     batch: &'a mut LinkBatch,
+    /// Bytes of text that the batch may hold.
+    most_text: usize,
     scratch: &'a mut Scratch,
     /// Bytes of a URL at most.
     most: usize,
@@ -90,7 +93,7 @@ impl Hopeless {
 impl Gather<'_> {
     fn all(mut self, resolver: &Resolver<'_>, page: &Extracted) {
         self.scratch.seen.clear();
-        self.batch.text.reserve((page.text.len() + page.references.len() * 32).min(LinkBatch::MAX_TEXT));
+        self.batch.text.reserve((page.text.len() + page.references.len() * 32).min(self.most_text));
         self.batch.links.reserve(page.references.len());
         self.batch.dropped = page.links_dropped;
         self.batch.repeats = page.repeated_references;
@@ -101,6 +104,11 @@ impl Gather<'_> {
     }
 
     fn one(&mut self, resolver: &Resolver<'_>, href: &str, via: Via, nofollow: bool) {
+        // what one link may add would pass the bound
+        if self.batch.text.len() + self.most.max(LinkBatch::MAX_UNUSABLE) > self.most_text {
+            self.batch.dropped += 1;
+            return;
+        }
         let Scratch { requested, canonical, seen, .. } = &mut *self.scratch;
         if let Some(hopeless) = self.hopeless.as_ref().filter(|_| Hopeless::covers(href)) {
             self.batch.push(&hopeless.directory, 0, 0, via, Some(SkipReason::UrlTooLong));

@@ -52,7 +52,7 @@ pub(crate) struct Buffers {
 }
 
 /// Bytes of a buffer up to which it is kept for another page.
-pub(crate) const KEPT_BYTES: usize = 256 << 10;
+pub(crate) const KEPT_BYTES: usize = 16 << 10;
 
 impl Buffers {
     /// Empties them; those of an extraordinary page are let go.

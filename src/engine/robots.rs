@@ -64,6 +64,9 @@ fn allow_all() -> RobotsAnswer {
     RobotsAnswer::Rules(Arc::new(RobotsRules::allow_all()))
 }
 
+/// Bytes of a robots.txt that come without a lease; most are smaller.
+const FREE_BYTES: usize = 16 << 10;
+
 async fn request(
     fetcher: &Fetcher,
     canonicalizer: &Canonicalizer,
@@ -84,6 +87,10 @@ async fn request(
             let mut body = Vec::new();
             while let Some(chunk) = response.chunk().await? {
                 body.extend_from_slice(chunk);
+                let held = body.capacity();
+                if held > FREE_BYTES {
+                    response.also_hold(held).await;
+                }
             }
             RobotsAnswer::Rules(Arc::new(RobotsRules::parse(&body, &config.robots_agent)))
         }
@@ -128,8 +135,9 @@ pub fn robots_verdict(options: &Options, url: &str) -> Result<Verdict, RobotsErr
     let config = options.resolve().map_err(SetupError::from)?;
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
     let target = canonicalizer.parse(url)?;
+    let memory = super::plan::plan(&config).map_err(SetupError::from)?.0.in_flight();
     let seeds: Vec<SeedHost> = SeedHost::of(&target.requested).into_iter().collect();
-    let fetcher = Fetcher::new(&config, seeds).map_err(SetupError::from)?;
+    let fetcher = Fetcher::new(&config, seeds, memory).map_err(SetupError::from)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(SetupError::Runtime)?;
     match runtime.block_on(fetch(&fetcher, &canonicalizer, &config, target.origin())) {

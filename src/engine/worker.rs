@@ -14,11 +14,12 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::gather::take_links;
 use super::job::{Job, KEPT_BYTES, Outcome, PageJob, PageOutcome, RobotsAnswer, Verdict};
 use super::{robots, timestamp};
+use crate::budget::Lease;
 use crate::config::Config;
-use crate::extract::{ExtractLimits, PageContext, PageReader};
+use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, Response};
 use crate::model::{
-    ErrorKind, FailureClass, KeyHash, PageError, Record, SkipReason, Truncation, UrlKey, Via,
+    ErrorKind, FailureClass, KeyHash, Link, PageError, Record, SkipReason, Truncation, UrlKey, Via,
 };
 use crate::scope::Scope;
 use crate::sink::encode_line;
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) scope: Arc<RwLock<Scope>>,
     pub(crate) keep_bodies: bool,
     pub(crate) limits: ExtractLimits,
+    /// Bytes of URLs that the links of one page may take.
+    pub(crate) batch_text: usize,
     /// Buffers that are free; never more than requests in flight.
     pub(crate) scratch: Mutex<Vec<Scratch>>,
 }
@@ -78,13 +81,13 @@ impl Scratch {
 
 /// Does one job and sends what came of it, even if the work panics: an outcome that
 /// never arrives would keep the crawl from ending.
-pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Outcome>) {
+pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Delivered>) {
     let broken = || PageError { kind: ErrorKind::Other, detail: BROKEN.to_owned() };
     match job {
         Job::Page(job) => {
             let mut delivery = Delivery::new(Outcome::Page(Box::new(new_outcome(*job))), sender);
             if let Some(Outcome::Page(outcome)) = &mut delivery.outcome {
-                page(&shared, outcome).await;
+                delivery.lease = page(&shared, outcome).await;
             }
         }
         Job::Robots { origin, url, hops } => {
@@ -105,15 +108,24 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Outc
 /// What a job that panicked is said to have died of.
 const BROKEN: &str = "the crawler itself failed here; please report it";
 
+/// An outcome on its way to the owner, with the lease of the memory it holds.
+#[derive(Debug)]
+pub(crate) struct Delivered {
+    pub(crate) outcome: Outcome,
+    /// To be dropped when the outcome is.
+    pub(crate) lease: Option<Lease>,
+}
+
 /// Delivers its outcome when it goes, however it goes: until the work is done, that it failed.
 struct Delivery {
     outcome: Option<Outcome>,
-    sender: mpsc::Sender<Outcome>,
+    lease: Option<Lease>,
+    sender: mpsc::Sender<Delivered>,
 }
 
 impl Delivery {
-    fn new(outcome: Outcome, sender: mpsc::Sender<Outcome>) -> Self {
-        Self { outcome: Some(outcome), sender }
+    fn new(outcome: Outcome, sender: mpsc::Sender<Delivered>) -> Self {
+        Self { outcome: Some(outcome), lease: None, sender }
     }
 }
 
@@ -130,7 +142,7 @@ impl Drop for Delivery {
             write_line(page);
         }
         // The channel holds as many as may be in flight; it is closed only when nobody wants outcomes any more.
-        let _ = self.sender.try_send(outcome);
+        let _ = self.sender.try_send(Delivered { outcome, lease: self.lease.take() });
     }
 }
 
@@ -194,13 +206,15 @@ pub(super) fn redirect_target(
     Some(canonicalizer.resolver(&base, None).target(&location))
 }
 
-async fn page(shared: &Shared, outcome: &mut PageOutcome) {
+/// Fetches a page and reads it; gives the lease of what came of it.
+async fn page(shared: &Shared, outcome: &mut PageOutcome) -> Option<Lease> {
     let started = Instant::now();
     let url = outcome.job.attempt.candidate.url.clone();
     // What failed on a kept connection is asked on a new one.
     let keep_alive = outcome.job.attempt.failures == 0;
+    let mut lease = None;
     match shared.fetcher.get(&FetchRequest { keep_alive, ..FetchRequest::new(&url) }).await {
-        Ok(response) => read(shared, outcome, response).await,
+        Ok(response) => lease = Some(read(shared, outcome, response).await),
         Err(error) if error.skip_reason().is_some() => outcome.refused = true,
         Err(error) => {
             outcome.verdict = verdict_of(error.kind);
@@ -208,6 +222,7 @@ async fn page(shared: &Shared, outcome: &mut PageOutcome) {
         }
     }
     outcome.record.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    lease
 }
 
 pub(super) fn verdict_of(kind: ErrorKind) -> Verdict {
@@ -257,8 +272,8 @@ pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
     }
 }
 
-/// Reads an answer into the outcome.
-async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response) {
+/// Reads an answer into the outcome; gives the lease of what it holds from then on.
+async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response) -> Lease {
     let status = response.status();
     outcome.record.status = Some(status);
     outcome.record.content_type = response.content_type().map(Cow::into_owned);
@@ -276,7 +291,7 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
     if failed.is_none() {
         judge(shared, outcome, status, &response);
     }
-    let report = response.finish();
+    let (report, mut lease) = response.finish_holding();
     outcome.record.wire_bytes = report.wire_bytes;
     outcome.record.decoded_bytes = report.decoded_bytes;
     let broken_off = failed_at_all.then_some(Truncation::Disconnect);
@@ -284,6 +299,8 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
     outcome.mislabelled_encoding = report.mislabelled_encoding;
     if let Some(mut scratch) = scratch {
         let page = scratch.reader.finish();
+        let body = outcome.body.as_ref().map_or(0, Vec::capacity);
+        lease.hold(leased(body + scratch.reader.held_bytes() + page.held_bytes() + batch_bytes(shared, &page))).await;
         take_links(shared, outcome, &page, &mut scratch);
         scratch.reader.recycle(page);
         shared.give_back(scratch);
@@ -292,6 +309,33 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
         outcome.verdict = verdict_of(error.kind);
         outcome.record.error = Some(page_error(error));
     }
+    lease.shrink_to(leased(outcome_bytes(outcome)));
+    lease
+}
+
+/// Bytes that every page may hold while it is read, and while its outcome waits, without a lease.
+const FREE_BYTES: usize = 32 << 10;
+
+/// What must be leased of `bytes` in all.
+fn leased(bytes: usize) -> usize {
+    bytes.saturating_sub(FREE_BYTES)
+}
+
+/// The most that the batch of links of a page will take, with the table that tells them apart.
+fn batch_bytes(shared: &Shared, page: &Extracted) -> usize {
+    let text = page.text.len() + page.references.len() * shared.config.max_url_length.min(MEAN_GROWTH);
+    // a table of keys is between half and fully used
+    let each = size_of::<Link>() + 2 * (size_of::<(UrlKey, usize)>() + 1);
+    text.min(shared.batch_text) + page.references.len() * each
+}
+
+/// Bytes by which references grow in being resolved, one with another.
+const MEAN_GROWTH: usize = 64;
+
+/// Bytes of an outcome that waits for the owner.
+fn outcome_bytes(outcome: &PageOutcome) -> usize {
+    let links = outcome.links.text.capacity() + outcome.links.links.capacity() * size_of::<Link>();
+    links + outcome.body.as_ref().map_or(0, Vec::capacity) + outcome.line.capacity()
 }
 
 fn reset_reader(shared: &Shared, outcome: &PageOutcome, response: &Response, reader: &mut PageReader) {
@@ -358,6 +402,11 @@ async fn read_body(
                 }
                 if let Some(body) = &mut body {
                     body.extend_from_slice(chunk);
+                }
+                let held = reader.as_ref().map_or(0, |reader| reader.held_bytes())
+                    + body.as_ref().map_or(0, Vec::capacity);
+                if held > FREE_BYTES {
+                    response.also_hold(leased(held)).await;
                 }
                 if enough {
                     outcome.record.truncated = Some(Truncation::Length);

@@ -44,7 +44,7 @@ fn delivered(outcome: Outcome) -> Outcome {
         panic!("a panic that a test wants");
     });
     assert!(work.join().is_err());
-    receiver.try_recv().expect("an outcome comes all the same")
+    receiver.try_recv().expect("an outcome comes all the same").outcome
 }
 
 fn broken() -> PageError {

@@ -89,6 +89,12 @@ impl Links {
         references.max(table).max(self.text.capacity())
     }
 
+    /// Bytes of all buffers.
+    pub(super) fn held_bytes(&self) -> usize {
+        let references = self.references.capacity() * size_of::<Reference>();
+        references + self.table.capacity() * size_of::<Slot>() + self.text.capacity()
+    }
+
     /// A link that was there but could not be kept.
     pub(super) fn drop_one(&mut self) {
         self.dropped += 1;

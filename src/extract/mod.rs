@@ -81,6 +81,11 @@ impl Extracted {
         self.references.iter().map(|reference| (reference, self.text_of(reference)))
     }
 
+    /// Bytes that its links take.
+    pub fn held_bytes(&self) -> usize {
+        self.text.capacity() + self.references.capacity() * size_of::<Reference>()
+    }
+
     /// Links found on the page, before any was folded or dropped.
     pub fn links_found(&self) -> u64 {
         self.references.len() as u64 + self.repeated_references + self.links_dropped

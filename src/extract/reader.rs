@@ -157,6 +157,11 @@ impl PageReader {
         self.held.capacity().max(self.collector.links.largest_buffer())
     }
 
+    /// Bytes that all its buffers take.
+    pub fn held_bytes(&self) -> usize {
+        self.held.capacity() + self.collector.links.held_bytes()
+    }
+
     /// How often the tokenizer had to guess.
     #[cfg(test)]
     pub(super) fn guesses(&self) -> u32 {

@@ -1,25 +1,41 @@
 //! A body as a stream of decoded pieces.
 //!
-//! Owns the limits of one body: decoded bytes, coded bytes, time. What was
+//! Owns the limits of one body: decoded bytes, coded bytes, time, memory. What was
 //! given out before something went wrong stays good.
+//!
+//! A body is asked for more only under a lease of what that brings into memory:
+//! what the client reads ahead, and what a decoder needs. The first bytes are
+//! free, so that most pages never wait.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use tokio::time::Instant;
 
 use super::FetchError;
+use super::client::READ_BUFFER;
 use super::decode::{Chain, DecodeError, Progress, parse_codings};
-use super::error::{Situation, classify};
-use super::window::{WindowLease, WindowPool};
+use super::error::{broken_body, too_slow};
+use crate::budget::Lease;
 use crate::model::{ErrorKind, Truncation};
 
 /// Bytes of a piece at most.
 const PIECE: usize = 64 * 1024;
 /// Bytes of a decoded piece at most.
-const DECODED_PIECE: usize = 32 * 1024;
+const DECODED_PIECE: usize = 16 * 1024;
+/// Bytes of a body that come without a lease; its connection is reckoned with them.
+const FREE: u64 = READ_BUFFER as u64;
+/// What a longer body may have in memory as it came: in the client's buffer, in the channel behind
+/// it, and here.
+const READ_AHEAD: usize = 3 * READ_BUFFER;
+/// What one decoder needs beside its window: tables, state, the last 64 KiB, its output.
+const DECODER: usize = 128 << 10;
+
+/// The most that reading a body holds in memory, in bytes, beside the windows of its decoders.
+pub(super) const MOST_HELD: usize = READ_AHEAD + super::decode::MAX_LAYERS * DECODER;
 
 /// What became of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,10 +56,14 @@ pub struct BodyReport {
 pub(super) struct Limits {
     /// Decoded bytes at most.
     pub(super) bytes: u64,
-    /// Time for the whole request.
+    /// Time for the whole request, for messages.
     pub(super) timeout: Duration,
-    /// Where decoder windows are leased.
-    pub(super) windows: WindowPool,
+    /// When that is over.
+    pub(super) deadline: Instant,
+    /// Bytes that all windows of its decoders together may have.
+    pub(super) windows: usize,
+    /// What the body's memory is taken from.
+    pub(super) lease: Lease,
 }
 
 /// How the body is coded.
@@ -56,7 +76,7 @@ enum Coding {
 /// A body on its way in.
 pub(super) struct Body {
     /// None once nothing more is wanted from the connection.
-    source: Option<reqwest::Body>,
+    source: Option<Incoming>,
     coding: Coding,
     /// Received, not yet given out or decoded.
     wire: Bytes,
@@ -69,23 +89,21 @@ pub(super) struct Body {
     piece: Bytes,
     buffer: Vec<u8>,
     report: BodyReport,
-    lease: WindowLease,
+    /// Bytes that whoever reads the body holds because of it.
+    also_held: usize,
     limits: Limits,
-    situation: Situation,
-    deadline: Instant,
 }
 
 impl Body {
     /// The body that comes from `source` behind these headers.
     pub(super) fn new(
-        source: reqwest::Body,
+        source: Incoming,
         headers: &HeaderMap,
         limits: Limits,
-        situation: Situation,
     ) -> Body {
         Body {
             source: Some(source),
-            coding: coding_of(headers, limits.bytes),
+            coding: coding_of(headers, &limits),
             wire: Bytes::new(),
             wire_ended: false,
             broken: None,
@@ -99,10 +117,7 @@ impl Body {
                 mislabelled_encoding: false,
                 complete: false,
             },
-            lease: WindowLease::default(),
-            situation: Situation { in_body: true, ..situation },
-            // the client began to count a little earlier; this is for waits of our own only
-            deadline: Instant::now() + limits.timeout,
+            also_held: 0,
             limits,
         }
     }
@@ -168,7 +183,7 @@ impl Body {
             if self.done {
                 return Ok(None);
             }
-            self.lease_window().await?;
+            self.hold_enough().await;
             match self.decode()? {
                 Progress::Output(_) if self.report.decoded_bytes == self.limits.bytes => self.cut(),
                 Progress::Output(length) => {
@@ -215,31 +230,48 @@ impl Body {
         })
     }
 
-    async fn lease_window(&mut self) -> Result<(), FetchError> {
-        let Coding::Coded(chain) = &self.coding else {
-            return Ok(());
+    /// Covers `bytes` that whoever reads the body holds because of it, until it has gone.
+    pub(super) async fn also_hold(&mut self, bytes: usize) {
+        self.also_held = bytes;
+        self.hold_enough().await;
+    }
+
+    /// Covers what the next step brings into memory. The time this takes is not the server's fault.
+    async fn hold_enough(&mut self) {
+        let ahead = if self.source.is_some() && self.report.wire_bytes >= FREE { READ_AHEAD } else { 0 };
+        let decoders = match &self.coding {
+            Coding::Coded(chain) => chain.layers() * DECODER + chain.window_bytes(DECODED_PIECE),
+            Coding::Plain | Coding::Unknown(_) => 0,
         };
-        let bytes = chain.window_bytes(DECODED_PIECE);
-        if self.lease.try_grow(&self.limits.windows, bytes) {
-            return Ok(());
+        let bytes = self.also_held + ahead + decoders;
+        if !self.limits.lease.try_hold(bytes) {
+            let before = Instant::now();
+            self.limits.lease.hold(bytes).await;
+            self.limits.deadline += before.elapsed();
         }
-        let grown =
-            tokio::time::timeout_at(self.deadline, self.lease.grow(&self.limits.windows, bytes)).await;
-        grown.map_err(|_| {
-            self.report.truncated = Some(Truncation::Time);
-            let words = format!("no memory for the decoder's window within {:?}", self.limits.timeout);
-            FetchError::new(ErrorKind::Timeout, true, words)
-        })
+    }
+
+    /// The report, and the lease that covers what its reader holds.
+    pub(super) fn finish(mut self) -> (BodyReport, Lease) {
+        self.stop();
+        (self.report, self.limits.lease)
     }
 
     /// Receives some more of the coded body; says whether there was more.
     async fn receive(&mut self) -> Result<bool, FetchError> {
+        if self.report.wire_bytes >= FREE {
+            self.hold_enough().await;
+        }
         loop {
             let Some(source) = &mut self.source else {
                 self.wire_ended = true;
                 return Ok(false);
             };
-            match source.frame().await {
+            let Ok(frame) = tokio::time::timeout_at(self.limits.deadline, source.frame()).await else {
+                self.report.truncated = Some(Truncation::Time);
+                return Err(too_slow(self.limits.timeout));
+            };
+            match frame {
                 None => {
                     self.source = None;
                     self.wire_ended = true;
@@ -257,7 +289,7 @@ impl Body {
                     return Ok(true);
                 }
                 Some(Err(error)) => {
-                    let error = classify(&error, self.situation);
+                    let error = broken_body(&error);
                     self.report.truncated = Some(match error.kind {
                         ErrorKind::Timeout => Truncation::Time,
                         _ => Truncation::Disconnect,
@@ -306,18 +338,18 @@ impl Body {
         self.done = true;
         self.source = None;
         self.wire = Bytes::new();
-        self.lease = WindowLease::default();
+        self.limits.lease.shrink_to(self.also_held);
     }
 }
 
-/// What the headers say about the coding of a body of `limit` bytes at most.
-fn coding_of(headers: &HeaderMap, limit: u64) -> Coding {
+/// What the headers say about the coding of a body.
+fn coding_of(headers: &HeaderMap, limits: &Limits) -> Coding {
     if !headers.contains_key(CONTENT_ENCODING) {
         return Coding::Plain;
     }
     match parse_codings(headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes)) {
         Ok(codings) if codings.is_empty() => Coding::Plain,
-        Ok(codings) => Coding::Coded(Box::new(Chain::new(&codings, wire_limit(limit)))),
+        Ok(codings) => Coding::Coded(Box::new(Chain::new(&codings, wire_limit(limits.bytes), limits.windows))),
         Err(error) => Coding::Unknown(error),
     }
 }

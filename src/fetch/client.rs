@@ -6,30 +6,42 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ::url::{Host, Url};
-use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE, USER_AGENT,
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, SET_COOKIE,
+    USER_AGENT,
 };
-use reqwest::{Client, Method, Request, StatusCode, redirect, retry};
+use hyper::{Request, StatusCode, Uri};
+use hyper_util::client::legacy::Client as HyperClient;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::address::AddressGuard;
-use super::body::Limits;
+use super::body::{Limits, MOST_HELD};
 use super::cookies::CookieJar;
-use super::error::{Situation, classify};
+use super::decode::MAX_LAYERS;
+use super::connect::Connector;
+use super::error::{Situation, no_answer, too_slow};
 use super::headers::{self, ExtraHeaders};
 use super::idle::IdleBound;
 use super::proxy::Proxies;
-use super::resolver::{ClientResolver, DnsServers, HostResolver, TARGET, Target};
+use super::resolver::{DnsServers, HostResolver};
 use super::response::Response;
-use super::tls;
-use super::window::WindowPool;
+use super::tls::Tls;
 use super::{FetchError, FetchSetupError, SeedHost};
+use crate::budget::{InFlight, LeasePool};
 use crate::config::{Config, user_agent};
 use crate::model::ErrorKind;
 
 /// Headers of an answer at most.
 const MAX_HEADERS: usize = 256;
-/// Bytes of all headers of an HTTP/2 answer at most (HTTP/1 is bounded by the client's read buffer, some 400 KiB).
-const MAX_HTTP2_HEADERS: u32 = 256 * 1024;
+/// Bytes that are read ahead from an HTTP/1 connection at a time, and so the most that the head of an
+/// answer may have. Of a body, so much stands in the buffer, as much in the channel behind it, and as
+/// much in the hands of whoever reads it.
+pub(super) const READ_BUFFER: usize = 32 << 10;
+/// Bytes of all headers of an HTTP/2 answer at most.
+const MAX_HTTP2_HEADERS: u32 = READ_BUFFER as u32;
 /// Bytes that a server may send ahead in one HTTP/2 stream, and over all streams of a connection.
 const STREAM_WINDOW: u32 = 64 * 1024 - 1;
 const CONNECTION_WINDOW: u32 = 256 * 1024;
@@ -37,8 +49,13 @@ const CONNECTION_WINDOW: u32 = 256 * 1024;
 const IDLE_SLACK: Duration = Duration::from_secs(2);
 /// Where hosts wait longer than this, connections are used once.
 const MAX_IDLE: Duration = Duration::from_secs(15);
-/// Origins with idle connections at most, beyond one per request in flight.
-const IDLE_ORIGINS: usize = 64;
+/// Connections kept at most beyond one per request in flight, which is their number too where that is less.
+const SPARE_CONNECTIONS: usize = 64;
+
+/// Bytes that the windows of one body's decoders may have, however large the budget is.
+const MOST_WINDOWS: usize = MAX_LAYERS * (16 << 20);
+
+type Client = HyperClient<Connector, Empty<Bytes>>;
 
 /// One request.
 #[derive(Debug, Clone, Copy)]
@@ -74,69 +91,86 @@ struct Inner {
     idle: IdleBound,
     guard: Arc<AddressGuard>,
     resolver: Arc<HostResolver>,
-    proxies: Proxies,
+    proxies: Arc<Proxies>,
+    /// What every request says of itself.
+    defaults: HeaderMap,
     cookies: CookieJar,
     extra: ExtraHeaders,
-    windows: WindowPool,
+    room: LeasePool,
+    /// Bytes that the decoder windows of one body may have.
+    windows: usize,
     timeout: Duration,
     max_body: u64,
-    tls_note: Option<&'static str>,
 }
 
 impl Fetcher {
-    /// A fetcher for a crawl. `seed_hosts`: what the user typed, which the address guard lets
-    /// pass and which sees the user's own headers.
+    /// A fetcher for a crawl, within `memory`. `seed_hosts`: what the user typed, which the address
+    /// guard lets pass and which sees the user's own headers.
     ///
     /// # Errors
     /// Settings that cannot be used, each naming the option to blame.
-    pub fn new(config: &Config, seed_hosts: impl AsRef<[SeedHost]>) -> Result<Fetcher, FetchSetupError> {
-        Fetcher::with_sources(config, seed_hosts.as_ref(), true, None)
+    pub fn new(
+        config: &Config,
+        seed_hosts: impl AsRef<[SeedHost]>,
+        memory: InFlight,
+    ) -> Result<Fetcher, FetchSetupError> {
+        Fetcher::with_sources(config, seed_hosts.as_ref(), memory, true, None)
     }
 
     /// As [`Fetcher::new`], with proxies from the environment or without, and names looked up at `dns`.
     pub(super) fn with_sources(
         config: &Config,
         seeds: &[SeedHost],
+        memory: InFlight,
         environment: bool,
         dns: DnsServers,
     ) -> Result<Fetcher, FetchSetupError> {
         let guard = Arc::new(AddressGuard::new(config.allow_private, seeds));
-        let proxies = Proxies::new(config.proxy.as_deref(), environment)?;
+        let proxies = Arc::new(Proxies::new(config.proxy.as_deref(), environment)?);
         // a little less than the client's own limit, so that it is DNS that is blamed
         let patience = config.connect_timeout.mul_f32(0.9);
         let resolver =
             Arc::new(HostResolver::new(&config.resolve, guard.clone(), proxies.any(), dns, patience));
-        let tls = tls::build(config.ca_file.as_deref(), config.insecure)?;
+        let windows = memory.one.saturating_sub(MOST_HELD as u64);
+        let windows = usize::try_from(windows).unwrap_or(usize::MAX).min(MOST_WINDOWS);
+        let agent = HeaderValue::from_str(&user_agent(&config.user_agent)?)
+            .map_err(|error| FetchSetupError::Client(error.to_string()))?;
+        let tls = Tls::new(config.ca_file.as_deref(), config.insecure)?;
+        let connector =
+            Connector::new(resolver.clone(), tls, proxies.clone(), agent.clone(), config.connect_timeout);
         let keep_for = config.delay.saturating_mul(if config.random_wait { 3 } else { 2 }) / 2 + IDLE_SLACK;
         let kept = keep_for <= MAX_IDLE;
-        let client = |idle: usize| {
-            let builder = basic_client(config, tls.config.clone(), ClientResolver(resolver.clone()))?;
-            let builder = proxies.apply(builder).pool_idle_timeout(keep_for).pool_max_idle_per_host(idle);
-            builder.build().map_err(|error| FetchSetupError::Client(error.to_string()))
-        };
         Ok(Fetcher(Arc::new(Inner {
-            pooled: client(config.per_host.clamp(1, config.concurrency.max(1)))?,
-            single: client(0)?,
+            pooled: client(
+                connector.clone(),
+                config.per_host.clamp(1, config.concurrency.max(1)),
+                keep_for,
+            ),
+            single: client(connector, 0, keep_for),
             idle: IdleBound::new(
-                if kept { config.concurrency.saturating_add(IDLE_ORIGINS) } else { 0 },
+                if kept { most_kept(config.concurrency) } else { 0 },
                 keep_for,
             ),
             guard,
             proxies,
+            defaults: HeaderMap::from_iter([
+                (USER_AGENT, agent),
+                (ACCEPT, HeaderValue::from_static(headers::ACCEPT)),
+                (ACCEPT_ENCODING, HeaderValue::from_static(headers::accepted_codings(windows))),
+            ]),
             cookies: CookieJar::default(),
             extra: ExtraHeaders::new(&config.headers, config.header_scope, seeds)?,
-            windows: WindowPool::new(Fetcher::window_pool_bytes(config.memory)),
+            room: LeasePool::new(memory.pool),
+            windows,
             timeout: config.timeout,
             max_body: config.max_body,
-            tls_note: tls.note,
             resolver,
         })))
     }
 
-    /// Bytes that decoder windows may take of a budget of `memory` bytes; one body at a time may
-    /// pass this by its own windows (48 MiB at most, 16 MiB for a single coding).
-    pub fn window_pool_bytes(memory: u64) -> u64 {
-        memory / 16
+    /// The memory that bodies in flight share.
+    pub fn room(&self) -> &LeasePool {
+        &self.0.room
     }
 
     /// Asks for a URL; gives the answer once its head is there, whatever its status.
@@ -147,27 +181,21 @@ impl Fetcher {
         let inner = &*self.0;
         let url = parse(request.url)?;
         let host = url.host_str().unwrap_or_default();
-        let port = url.port_or_known_default().unwrap_or_default();
         self.check_parsed(&url)?;
-        let target = Target { host: host.into(), port };
-        let situation = Situation { secure: url.scheme() == "https", proxied: false, in_body: false };
-        let (headers, cookies) = inner.headers(request, &url, host);
-        let client = if request.keep_alive && inner.idle.may_keep(origin(&url), Instant::now()) {
-            &inner.pooled
-        } else {
-            &inner.single
-        };
+        let (message, cookies) = inner.message(request, &url, host)?;
+        let kept = if request.keep_alive { inner.idle.take(origin(&url), Instant::now()) } else { None };
+        let client = if kept.is_some() { &inner.pooled } else { &inner.single };
         let timeout = request.timeout.unwrap_or(inner.timeout);
-        let mut message = Request::new(Method::GET, url);
-        *message.headers_mut() = headers;
-        *message.timeout_mut() = Some(timeout);
-        let answer = TARGET.scope(target, client.execute(message)).await;
-        let answer = answer.map_err(|error| inner.explain(&error, request.url, situation))?;
-        inner.refuse_proxy_status(&answer)?;
-        let set_new_cookie = inner.take_cookies(&answer, cookies.as_deref());
+        let deadline = tokio::time::Instant::now() + timeout;
+        let answer = match tokio::time::timeout_at(deadline, client.request(message)).await {
+            Ok(answer) => answer.map_err(|error| inner.explain(&error, &url))?,
+            Err(_) => return Err(too_slow(timeout)),
+        };
+        inner.refuse_proxy_status(answer.status(), &url)?;
+        let set_new_cookie = inner.take_cookies(&answer, &url, cookies.as_deref());
         let bytes = request.max_body.unwrap_or(inner.max_body);
-        let limits = Limits { bytes, timeout, windows: inner.windows.clone() };
-        Ok(Response::new(answer, set_new_cookie, limits, situation))
+        let limits = Limits { bytes, timeout, deadline, windows: inner.windows, lease: inner.room.lease() };
+        Ok(Response::new(answer, set_new_cookie, limits, kept))
     }
 
     /// Checks a URL's address, where its host is one, before any look-up; names pass.
@@ -219,11 +247,6 @@ impl Fetcher {
         self.0.proxies.guard_note()
     }
 
-    /// What is wrong with TLS on this system, to be told to the user.
-    pub fn tls_note(&self) -> Option<&str> {
-        self.0.tls_note
-    }
-
     /// Cookies refused or given up for room so far.
     pub fn cookies_dropped(&self) -> u64 {
         self.0.cookies.dropped()
@@ -237,7 +260,30 @@ impl std::fmt::Debug for Fetcher {
 }
 
 impl Inner {
-    /// The headers of a request beyond those of every request, and the jar's cookies among them.
+    /// The request as it is sent, and the jar's cookies in it.
+    fn message(
+        &self,
+        request: &FetchRequest<'_>,
+        url: &Url,
+        host: &str,
+    ) -> Result<(Request<Empty<Bytes>>, Option<String>), FetchError> {
+        let wrong = |error: &dyn std::fmt::Display| {
+            FetchError::new(ErrorKind::Other, false, format!("cannot be requested: {error}"))
+        };
+        let uri: Uri = url.as_str().parse().map_err(|error| wrong(&error))?;
+        let (mut headers, cookies) = self.headers(request, url, host);
+        if url.scheme() == "http"
+            && let Some(secret) = self.proxies.intercept(&uri).and_then(|proxy| proxy.basic_auth().cloned())
+        {
+            headers.entry(PROXY_AUTHORIZATION).or_insert(secret);
+        }
+        let mut message = Request::new(Empty::new());
+        *message.uri_mut() = uri;
+        *message.headers_mut() = headers;
+        Ok((message, cookies))
+    }
+
+    /// The headers of a request, and the jar's cookies among them.
     fn headers(&self, request: &FetchRequest<'_>, url: &Url, host: &str) -> (HeaderMap, Option<String>) {
         let mut headers = HeaderMap::new();
         self.extra.add_to(&mut headers, host);
@@ -254,30 +300,33 @@ impl Inner {
                 headers.insert(COOKIE, value);
             }
         }
+        for (name, value) in &self.defaults {
+            headers.entry(name).or_insert_with(|| value.clone());
+        }
         (headers, cookies)
     }
 
     /// Puts the answer's cookies into the jar; says whether a repeat of its request would send others.
-    fn take_cookies(&self, answer: &reqwest::Response, sent: Option<&str>) -> bool {
+    fn take_cookies(&self, answer: &hyper::Response<Incoming>, url: &Url, sent: Option<&str>) -> bool {
         if !answer.headers().contains_key(SET_COOKIE) {
             return false;
         }
         let values = answer.headers().get_all(SET_COOKIE);
-        self.cookies.store(answer.url(), values.iter().map(HeaderValue::as_bytes));
-        let host = answer.url().host_str().unwrap_or_default();
-        self.cookies.header(answer.url(), self.extra.cookie_names(host)).as_deref() != sent
+        self.cookies.store(url, values.iter().map(HeaderValue::as_bytes));
+        let host = url.host_str().unwrap_or_default();
+        self.cookies.header(url, self.extra.cookie_names(host)).as_deref() != sent
     }
 
-    fn explain(&self, error: &reqwest::Error, url: &str, situation: Situation) -> FetchError {
-        let proxied = self.proxies.any() && parse(url).is_ok_and(|url| self.proxies.takes(&url));
-        let mut error = classify(error, Situation { proxied, ..situation });
+    fn explain(&self, error: &hyper_util::client::legacy::Error, url: &Url) -> FetchError {
+        let proxied = self.proxies.any() && self.proxies.takes(url);
+        let mut error = no_answer(error, Situation { secure: url.scheme() == "https", proxied });
         self.proxies.redact(&mut error.detail);
         error
     }
 
     /// A plain-text proxy answers in the server's place where it refuses.
-    fn refuse_proxy_status(&self, answer: &reqwest::Response) -> Result<(), FetchError> {
-        if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED && self.proxies.takes(answer.url()) {
+    fn refuse_proxy_status(&self, status: StatusCode, url: &Url) -> Result<(), FetchError> {
+        if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED && self.proxies.takes(url) {
             let words = "the proxy asks for a user name and password (407)";
             return Err(FetchError::new(ErrorKind::Proxy, false, words));
         }
@@ -299,28 +348,19 @@ fn origin(url: &Url) -> &str {
     &url[..::url::Position::BeforePath]
 }
 
-/// What both clients share.
-fn basic_client(
-    config: &Config,
-    tls: rustls::ClientConfig,
-    resolver: ClientResolver,
-) -> Result<reqwest::ClientBuilder, FetchSetupError> {
-    let agent = HeaderValue::from_str(&user_agent(&config.user_agent)?)
-        .map_err(|error| FetchSetupError::Client(error.to_string()))?;
-    let headers = HeaderMap::from_iter([
-        (USER_AGENT, agent),
-        (ACCEPT, HeaderValue::from_static(headers::ACCEPT)),
-        (ACCEPT_ENCODING, HeaderValue::from_static(headers::ACCEPT_ENCODING)),
-    ]);
-    Ok(Client::builder()
-        .tls_backend_preconfigured(tls)
-        .dns_resolver(resolver)
-        .default_headers(headers)
-        .redirect(redirect::Policy::none())
-        .retry(retry::never())
-        .referer(false)
-        .connect_timeout(config.connect_timeout)
-        .tcp_nodelay(true)
+/// Connections that are kept at most, busy and idle.
+fn most_kept(concurrency: usize) -> usize {
+    concurrency.saturating_add(concurrency.min(SPARE_CONNECTIONS))
+}
+
+/// A client that keeps `idle` connections of a host, each for `keep_for`.
+fn client(connector: Connector, idle: usize, keep_for: Duration) -> Client {
+    HyperClient::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(keep_for)
+        .pool_max_idle_per_host(idle)
+        .http1_max_buf_size(READ_BUFFER)
         .http1_max_headers(MAX_HEADERS)
         // what browsers forgive
         .http1_ignore_invalid_headers_in_responses(true)
@@ -328,5 +368,6 @@ fn basic_client(
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(CONNECTION_WINDOW)
-        .http2_max_header_list_size(MAX_HTTP2_HEADERS))
+        .http2_max_header_list_size(MAX_HTTP2_HEADERS)
+        .build(connector)
 }

@@ -6,6 +6,9 @@
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
+use std::time::Duration;
+
+use hyper_util::client::legacy::Error as ClientError;
 
 use super::address::Special;
 use super::decode::DecodeError;
@@ -90,12 +93,10 @@ pub(super) struct Situation {
     pub secure: bool,
     /// The request goes through a proxy.
     pub proxied: bool,
-    /// The answer's head has been read; the body is on its way.
-    pub in_body: bool,
 }
 
-/// Turns an error of the client into ours.
-pub(super) fn classify(error: &reqwest::Error, situation: Situation) -> FetchError {
+/// Turns an error of the client into ours: no answer came.
+pub(super) fn no_answer(error: &ClientError, situation: Situation) -> FetchError {
     if let Some(own) = find::<FetchError>(error) {
         return own.clone();
     }
@@ -103,17 +104,34 @@ pub(super) fn classify(error: &reqwest::Error, situation: Situation) -> FetchErr
     let kind = match () {
         () if connecting => connect_kind(error, situation),
         () if find::<rustls::Error>(error).is_some() => ErrorKind::Tls,
-        () if error.is_timeout() => ErrorKind::Timeout,
-        () if situation.in_body => body_kind(error),
-        () if error.is_builder() => ErrorKind::Other,
+        () if timed_out(error) => ErrorKind::Timeout,
         () => head_kind(error),
     };
-    let requested = !connecting && !error.is_builder();
-    FetchError::new(kind, requested, describe(error))
+    // the client's own words say nothing beyond their causes
+    FetchError::new(kind, !connecting, describe(error, 1))
+}
+
+/// Turns an error of the connection into ours: a body broke off.
+pub(super) fn broken_body(error: &hyper::Error) -> FetchError {
+    let kind = match () {
+        () if find::<rustls::Error>(error).is_some() => ErrorKind::Tls,
+        () if timed_out(error) => ErrorKind::Timeout,
+        () => body_kind(error),
+    };
+    FetchError::new(kind, true, describe(error, 0))
+}
+
+/// The time of a request is up.
+pub(super) fn too_slow(limit: Duration) -> FetchError {
+    FetchError::new(ErrorKind::Timeout, true, format!("not done within {limit:?}"))
+}
+
+fn timed_out(error: &(dyn Error + 'static)) -> bool {
+    find::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
 }
 
 /// No connection could be made: who is to blame?
-fn connect_kind(error: &reqwest::Error, situation: Situation) -> ErrorKind {
+fn connect_kind(error: &ClientError, situation: Situation) -> ErrorKind {
     // a handshake that breaks off shows as an end of file or a reset, which a mere TCP connect never gives
     let broke_off = || {
         let ends = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
@@ -133,7 +151,7 @@ fn connect_kind(error: &reqwest::Error, situation: Situation) -> ErrorKind {
 }
 
 /// The connection stood, but no answer came, or none that can be read.
-fn head_kind(error: &reqwest::Error) -> ErrorKind {
+fn head_kind(error: &ClientError) -> ErrorKind {
     if let Some(kind) = http2_kind(error) {
         return kind;
     }
@@ -150,7 +168,7 @@ fn head_kind(error: &reqwest::Error) -> ErrorKind {
 }
 
 /// The body broke off, or its framing is wrong.
-fn body_kind(error: &reqwest::Error) -> ErrorKind {
+fn body_kind(error: &hyper::Error) -> ErrorKind {
     match find::<io::Error>(error).map(io::Error::kind) {
         Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other) => {
             ErrorKind::Protocol
@@ -160,7 +178,7 @@ fn body_kind(error: &reqwest::Error) -> ErrorKind {
 }
 
 /// Streams that the other side ends may go better next time; frames that we cannot read will not.
-fn http2_kind(error: &reqwest::Error) -> Option<ErrorKind> {
+fn http2_kind(error: &ClientError) -> Option<ErrorKind> {
     let http2 = find::<h2::Error>(error)?;
     Some(if http2.is_io() || http2.is_remote() { ErrorKind::Disconnected } else { ErrorKind::Protocol })
 }
@@ -182,11 +200,11 @@ fn cause_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'st
     }
 }
 
-/// The causes below the client's own wrapping, in words; without the URL, which the record has.
-fn describe(error: &reqwest::Error) -> String {
+/// The error and its causes in words, but for the outermost ones.
+fn describe(error: &(dyn Error + 'static), outermost: usize) -> String {
     let mut text = String::new();
     let mut last = String::new();
-    for cause in causes(error).skip(1) {
+    for cause in causes(error).skip(outermost) {
         let words = cause.to_string();
         // wrappers often repeat what they wrap
         if words.is_empty() || last.contains(&words) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 
 use super::address::host_name;
 use super::{FetchSetupError, SeedHost};
@@ -11,8 +11,15 @@ use crate::config::{HeaderScope, request_header};
 /// What every request asks for.
 pub(super) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-/// The codings that we can undo.
-pub(super) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
+/// The codings that can be undone with windows of `bytes` (RFC 7932: brotli's may have 16 MiB; RFC
+/// 9659: zstd's 8 MiB).
+pub(super) fn accepted_codings(bytes: usize) -> &'static str {
+    match bytes >> 20 {
+        16.. => "gzip, deflate, br, zstd",
+        8..16 => "gzip, deflate, zstd",
+        _ => "gzip, deflate",
+    }
+}
 
 /// The user's own headers.
 #[derive(Debug)]

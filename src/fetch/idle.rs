@@ -1,56 +1,105 @@
-//! How many idle connections are kept, over all hosts.
+//! How many connections are kept for reuse, over all hosts.
 //!
 //! The client's pool is bounded per host only, and a crawl sees very many hosts.
-//! So a connection goes back to the pool only if its origin is among the few
-//! hundred that were asked within the pool's idle time; the others are used once.
+//! So a request uses the pool only if its origin has a *slot* to spare: as many
+//! slots as an origin has, so many of its connections may stand, busy or idle, and
+//! the slots of all origins are bounded. Every other connection is used once.
+//! (Where an idle connection comes free while a new one is being made, both stay;
+//! the pool's own bound per host holds even then.)
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The origins whose connections are kept.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct IdleBound {
     most: usize,
     keep_for: Duration,
-    inner: Mutex<Inner>,
+    inner: Arc<Mutex<Inner>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
-    last_used: HashMap<Box<str>, Instant>,
+    origins: HashMap<Arc<str>, Slots>,
+    /// Slots of all origins.
+    slots: usize,
     swept: Option<Instant>,
 }
 
+#[derive(Debug)]
+struct Slots {
+    all: usize,
+    busy: usize,
+    last_used: Instant,
+}
+
+/// A slot in use, until dropped.
+#[derive(Debug)]
+pub(super) struct Kept {
+    bound: IdleBound,
+    origin: Arc<str>,
+}
+
 impl IdleBound {
-    /// At most `most` origins, each for `keep_for` after its last request.
+    /// At most `most` slots, each for `keep_for` after its origin's last request.
     pub(super) fn new(most: usize, keep_for: Duration) -> IdleBound {
-        IdleBound { most, keep_for, inner: Mutex::new(Inner { last_used: HashMap::new(), swept: None }) }
+        IdleBound { most, keep_for, inner: Arc::default() }
     }
 
-    /// Whether the connection of a request to `origin`, made now, may be kept afterwards.
-    pub(super) fn may_keep(&self, origin: &str, now: Instant) -> bool {
+    /// A slot for a request to `origin`, made now; none where its connection is to be used once.
+    pub(super) fn take(&self, origin: &str, now: Instant) -> Option<Kept> {
         if self.most == 0 {
-            return false;
+            return None;
         }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(last) = inner.last_used.get_mut(origin) {
-            *last = now;
-            return true;
-        }
-        if inner.last_used.len() >= self.most {
-            // sweeping looks at every origin, so it is done a few times per idle time only
-            if inner.swept.is_some_and(|swept| now.duration_since(swept) < self.keep_for / 4) {
-                return false;
+        let (name, spare) = match inner.origins.get_key_value(origin) {
+            Some((name, slots)) => (name.clone(), slots.busy < slots.all),
+            None => (Arc::from(origin), false),
+        };
+        if !spare {
+            if inner.slots >= self.most && !inner.sweep(now, self.keep_for) {
+                return None;
             }
-            inner.swept = Some(now);
-            inner.last_used.retain(|_, last| now.duration_since(*last) < self.keep_for);
-            if inner.last_used.len() >= self.most {
-                return false;
-            }
+            inner.slots += 1;
         }
-        inner.last_used.insert(origin.into(), now);
-        true
+        let fresh = Slots { all: 0, busy: 0, last_used: now };
+        let slots = inner.origins.entry(name.clone()).or_insert(fresh);
+        slots.all += usize::from(!spare);
+        slots.busy += 1;
+        slots.last_used = now;
+        Some(Kept { bound: self.clone(), origin: name })
+    }
+}
+
+impl Inner {
+    /// Lets go of the slots whose connections have been closed by now; says whether any was.
+    fn sweep(&mut self, now: Instant, keep_for: Duration) -> bool {
+        // it looks at every origin, so it is done a few times per idle time only
+        if self.swept.is_some_and(|swept| now.saturating_duration_since(swept) < keep_for / 4) {
+            return false;
+        }
+        self.swept = Some(now);
+        let before = self.slots;
+        let left = &mut self.slots;
+        self.origins.retain(|_, slots| {
+            if now.saturating_duration_since(slots.last_used) >= keep_for {
+                *left -= slots.all - slots.busy;
+                slots.all = slots.busy;
+            }
+            slots.all > 0
+        });
+        self.slots < before
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let mut inner = self.bound.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slots) = inner.origins.get_mut(&self.origin) {
+            slots.busy -= 1;
+            slots.last_used = Instant::now().max(slots.last_used);
+        }
     }
 }
 
@@ -59,17 +108,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_so_many_origins_are_kept() {
-        let bound = IdleBound::new(2, Duration::from_secs(8));
+    fn only_so_many_connections_are_kept() {
+        let bound = IdleBound::new(3, Duration::from_secs(800));
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        assert!(bound.may_keep("http://a", at(0)));
-        assert!(bound.may_keep("http://b", at(1)));
-        assert!(!bound.may_keep("http://c", at(2)));
-        assert!(bound.may_keep("http://a", at(7)));
-        assert!(!bound.may_keep("http://c", at(8)));
-        assert!(bound.may_keep("http://c", at(12)), "b has been idle for too long");
-        assert!(!bound.may_keep("http://b", at(13)));
-        assert!(!IdleBound::new(0, Duration::from_secs(8)).may_keep("http://a", at(0)));
+        let first = bound.take("http://a", at(0)).expect("room");
+        let second = bound.take("http://a", at(0)).expect("room");
+        assert!(bound.take("http://b", at(100)).is_some());
+        assert!(bound.take("http://b", at(150)).is_some(), "its slot is free again");
+        assert!(bound.take("http://c", at(200)).is_none());
+        assert!(bound.take("http://a", at(200)).is_none(), "both of its slots are busy");
+        drop((first, second));
+        assert!(bound.take("http://a", at(700)).is_some());
+        assert!(bound.take("http://c", at(990)).is_some(), "b has been idle for too long");
+        assert!(bound.take("http://b", at(1000)).is_none());
+        assert!(IdleBound::new(0, Duration::from_secs(8)).take("http://a", at(0)).is_none());
+    }
+
+    #[test]
+    fn a_busy_slot_outlives_its_time() {
+        let bound = IdleBound::new(1, Duration::from_secs(8));
+        let start = Instant::now();
+        let busy = bound.take("http://a", start).expect("room");
+        assert!(bound.take("http://b", start + Duration::from_secs(100)).is_none());
+        drop(busy);
+        assert!(bound.take("http://b", start + Duration::from_secs(200)).is_some());
     }
 }

@@ -14,6 +14,7 @@
 mod address;
 mod body;
 mod client;
+mod connect;
 mod cookies;
 pub mod decode;
 mod error;
@@ -23,7 +24,6 @@ mod proxy;
 mod resolver;
 mod response;
 mod tls;
-mod window;
 
 #[cfg(test)]
 mod tests;

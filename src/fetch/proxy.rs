@@ -2,8 +2,7 @@
 
 use ::url::Url;
 use hyper::Uri;
-use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::Proxy;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
 use super::FetchSetupError;
 use crate::config;
@@ -18,7 +17,7 @@ const NOTE: &str =
 enum Route {
     Direct,
     /// `--proxy`; whether it resolves the names.
-    All(Box<Proxy>, bool),
+    All(Box<Matcher>, bool),
     /// As the environment (and `NO_PROXY`) says.
     Environment(Box<Matcher>),
 }
@@ -52,18 +51,20 @@ impl Proxies {
     fn given(given: &str) -> Result<Proxies, FetchSetupError> {
         let url = config::proxy(given)?;
         // With `socks5` it is we who look the names up.
-        let remote_names = url.scheme() != "socks5";
-        let proxy = Proxy::all(given).map_err(|error| FetchSetupError::Client(error.to_string()))?;
+        let remote_names = !matches!(url.scheme(), "socks5" | "socks4");
+        let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
+        let proxy = Matcher::builder().all(with_scheme).build();
+        if proxy.intercept(&Uri::from_static("http://site.example/")).is_none() {
+            return Err(FetchSetupError::Client("the proxy cannot be used".to_owned()));
+        }
         Ok(Proxies { route: Route::All(Box::new(proxy), remote_names), secrets: passwords(&url) })
     }
 
-    /// Tells the client.
-    pub(super) fn apply(&self, builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+    /// The proxy for a request.
+    pub(super) fn intercept(&self, uri: &Uri) -> Option<Intercept> {
         match &self.route {
-            Route::Direct => builder.no_proxy(),
-            Route::All(proxy, _) => builder.no_proxy().proxy(proxy.as_ref().clone()),
-            // the client reads the environment by itself
-            Route::Environment(_) => builder,
+            Route::Direct => None,
+            Route::All(matcher, _) | Route::Environment(matcher) => matcher.intercept(uri),
         }
     }
 

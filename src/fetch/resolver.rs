@@ -4,21 +4,23 @@
 //! The client connects to the answers given here and to nothing else, so what
 //! was checked is what is connected to, whatever a second look-up would say.
 //! The client hands its resolver a name without a port, but rules and guard
-//! depend on the port. So the request's [`Target`] travels along in a task-local:
-//! the client asks for a name while the request's own future is polled, and a
-//! connection is only ever begun by a request for its own scheme, host and port.
+//! depend on the port. So the [`Target`] of a connection travels along in a task-local.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hickory_resolver::config::{LookupIpStrategy, ResolveHosts, ResolverConfig, ResolverOpts};
 use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::{ResolverBuilder, TokioResolver};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use hyper_util::client::legacy::connect::dns::Name;
 use tokio::sync::Semaphore;
+use tower_service::Service;
 
 use super::address::{AddressGuard, Special, host_name};
 use super::error::FetchError;
@@ -39,11 +41,11 @@ const MAX_NEGATIVE_TTL: Duration = Duration::from_secs(300);
 const MAX_TRY: Duration = Duration::from_secs(5);
 
 tokio::task_local! {
-    /// What the request that is being polled is for.
+    /// What the connection that is being made is for.
     pub(super) static TARGET: Target;
 }
 
-/// The host (as in the URL) and port of a request.
+/// The host (as in the URL) and port of a connection.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) host: Box<str>,
@@ -112,17 +114,27 @@ fn refuse(host: &str, address: IpAddr, special: Special) -> FetchError {
 }
 
 /// What the client is given: a handle to the resolver.
+#[derive(Clone)]
 pub(super) struct ClientResolver(pub(super) Arc<HostResolver>);
 
-impl Resolve for ClientResolver {
-    fn resolve(&self, name: Name) -> Resolving {
+impl Service<Name> for ClientResolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = FetchError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, FetchError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), FetchError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
         let target = TARGET.try_with(Target::clone).ok();
         let resolver = self.0.clone();
         Box::pin(async move {
             let addresses = resolver.answer_client(name.as_str(), target).await?;
             // port 0 stands for the URL's
-            let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
-            Ok(addresses)
+            let addresses: Vec<_> =
+                addresses.into_iter().map(|address| SocketAddr::new(address, 0)).collect();
+            Ok(addresses.into_iter())
         })
     }
 }

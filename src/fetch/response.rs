@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
-use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use hyper_util::client::legacy::connect::HttpInfo;
 
 use super::FetchError;
 use super::body::{Body, BodyReport, Limits};
-use super::error::Situation;
+use super::idle::Kept;
+use crate::budget::Lease;
 
 /// An answer to a request.
 pub struct Response {
@@ -16,21 +19,22 @@ pub struct Response {
     remote: Option<SocketAddr>,
     set_new_cookie: bool,
     body: Body,
+    /// Its connection counts as busy until all of it is done with.
+    _kept: Option<Kept>,
 }
 
 impl Response {
     pub(super) fn new(
-        answer: reqwest::Response,
+        mut answer: hyper::Response<Incoming>,
         set_new_cookie: bool,
         limits: Limits,
-        situation: Situation,
+        kept: Option<Kept>,
     ) -> Response {
         let status = answer.status().as_u16();
-        let remote = answer.remote_addr();
-        let mut message = hyper::Response::<reqwest::Body>::from(answer);
-        let headers = std::mem::take(message.headers_mut());
-        let body = Body::new(message.into_body(), &headers, limits, situation);
-        Response { status, headers, remote, set_new_cookie, body }
+        let remote = answer.extensions().get::<HttpInfo>().map(HttpInfo::remote_addr);
+        let headers = std::mem::take(answer.headers_mut());
+        let body = Body::new(answer.into_body(), &headers, limits);
+        Response { status, headers, remote, set_new_cookie, body, _kept: kept }
     }
 
     /// The status code.
@@ -88,6 +92,18 @@ impl Response {
     /// What became of the body so far. Dropping the rest closes the connection, unless all was read.
     pub fn finish(self) -> BodyReport {
         self.body.report().clone()
+    }
+
+    /// Has the crawl's budget cover `bytes` that the caller holds because of this body, waiting for
+    /// room; what is covered stays so until the response, or the lease of
+    /// [`Response::finish_holding`], is dropped.
+    pub async fn also_hold(&mut self, bytes: usize) {
+        self.body.also_hold(bytes).await;
+    }
+
+    /// As [`Response::finish`], with the lease of what [`Response::also_hold`] covered.
+    pub fn finish_holding(self) -> (BodyReport, Lease) {
+        self.body.finish()
     }
 }
 

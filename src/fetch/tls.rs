@@ -2,7 +2,7 @@
 //! authorities, those of `--ca-file`, or no verification at all (`--insecure`).
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
@@ -13,41 +13,69 @@ use rustls_platform_verifier::Verifier;
 
 use super::FetchSetupError;
 
-/// The TLS settings, and what a user should be told about them.
-pub(super) struct Tls {
-    pub(super) config: ClientConfig,
-    pub(super) note: Option<&'static str>,
+/// What is offered in the handshake (ALPN).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocols {
+    /// HTTP/2 and HTTP/1.1.
+    All,
+    /// Nothing, which means HTTP/1.1: for proxies.
+    Http1,
 }
 
-/// Builds the TLS settings for HTTP/2 and HTTP/1.1 by ALPN.
-pub(super) fn build(ca_file: Option<&Path>, insecure: bool) -> Result<Tls, FetchSetupError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let failed = |error: rustls::Error| FetchSetupError::Client(error.to_string());
-    let builder = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?;
-    let extra = ca_file.map(read_certificates).transpose()?.unwrap_or_default();
-    let mut note = None;
-    let mut config = if insecure {
-        let verifier = Arc::new(AcceptAny(provider));
-        builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
-    } else {
-        match Verifier::new_with_extra_roots(extra, provider) {
-            Ok(verifier) => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
-            }
-            // a machine without certificate authorities can still crawl http
-            Err(_) if ca_file.is_none() => {
-                note = Some(
-                    "no certificate authorities found on this system: https will fail (give some with --ca-file)",
-                );
-                builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth()
-            }
-            Err(error) => return Err(failed(error)),
+/// The TLS settings of a crawl.
+///
+/// The platform's authorities are read at the first https connection: a crawl of http alone
+/// does without them, and without the memory they take.
+pub(super) struct Tls {
+    trust: Trust,
+    configs: OnceLock<Result<[Arc<ClientConfig>; 2], String>>,
+}
+
+/// Who is believed.
+enum Trust {
+    /// The platform's authorities, and these.
+    Authorities(Vec<CertificateDer<'static>>),
+    Anybody,
+}
+
+impl Tls {
+    /// Settings that trust the platform's authorities and those of `ca_file`, or, where `insecure`, anybody.
+    ///
+    /// # Errors
+    /// `ca_file` cannot be used.
+    pub(super) fn new(ca_file: Option<&Path>, insecure: bool) -> Result<Tls, FetchSetupError> {
+        let given = ca_file.map(read_certificates).transpose()?.unwrap_or_default();
+        let trust = if insecure { Trust::Anybody } else { Trust::Authorities(given) };
+        Ok(Tls { trust, configs: OnceLock::new() })
+    }
+
+    /// The settings for one connection.
+    ///
+    /// # Errors
+    /// No certificate authorities can be found.
+    pub(super) fn config(&self, protocols: Protocols) -> Result<Arc<ClientConfig>, rustls::Error> {
+        let configs = self.configs.get_or_init(|| self.build().map_err(|error| error.to_string()));
+        match configs {
+            Ok([all, http1]) => Ok(if protocols == Protocols::All { all } else { http1 }.clone()),
+            Err(error) => Err(rustls::Error::General(format!(
+                "no certificate authorities can be had from this system ({error}); give some with --ca-file"
+            ))),
         }
-    };
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Tls { config, note })
+    }
+
+    fn build(&self) -> Result<[Arc<ClientConfig>; 2], rustls::Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder =
+            ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+        let verifier: Arc<dyn ServerCertVerifier> = match &self.trust {
+            Trust::Anybody => Arc::new(AcceptAny(provider)),
+            Trust::Authorities(given) => Arc::new(Verifier::new_with_extra_roots(given.clone(), provider)?),
+        };
+        let http1 = builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth();
+        let mut all = http1.clone();
+        all.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok([Arc::new(all), Arc::new(http1)])
+    }
 }
 
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, FetchSetupError> {

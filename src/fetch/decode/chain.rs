@@ -36,10 +36,11 @@ pub struct Chain {
 
 impl Chain {
     /// A chain for codings in the order in which they were applied. `inner_limit`: bytes that
-    /// a layer other than the last may give.
-    pub fn new(codings: &[Coding], inner_limit: u64) -> Chain {
+    /// a layer other than the last may give. `windows`: bytes that the windows of all layers may have.
+    pub fn new(codings: &[Coding], inner_limit: u64, windows: usize) -> Chain {
+        let most_window = windows / codings.len().max(1);
         let link = |coding: &Coding| Link {
-            layer: Layer::new(*coding),
+            layer: Layer::new(*coding, most_window),
             buffer: Vec::new(),
             filled: 0,
             at: 0,
@@ -56,6 +57,11 @@ impl Chain {
     /// Whether the codings' own marks say that the body is whole, as far as it was decoded.
     pub fn is_complete(&self) -> bool {
         self.links.iter().all(|link| link.layer.is_complete() && link.at == link.filled)
+    }
+
+    /// How many codings there are.
+    pub fn layers(&self) -> usize {
+        self.links.len()
     }
 
     /// Bytes of decoder windows in use once `more` bytes have been decoded.

@@ -83,18 +83,21 @@ pub(super) struct Layer {
     /// Output of the trial not yet given out, and how much of it is.
     ready: (Vec<u8>, usize),
     window: usize,
+    most_window: usize,
     mislabelled: bool,
     produced: u64,
 }
 
 impl Layer {
-    pub(super) fn new(coding: Coding) -> Layer {
+    /// `most_window`: bytes that a decoder's window may have.
+    pub(super) fn new(coding: Coding, most_window: usize) -> Layer {
         Layer {
             coding,
             state: State::Start,
             pending: (Vec::new(), 0),
             ready: (Vec::new(), 0),
             window: 0,
+            most_window,
             mislabelled: false,
             produced: 0,
         }
@@ -114,7 +117,7 @@ impl Layer {
     pub(super) fn window(&self) -> usize {
         match &self.state {
             // frames after the first have windows of their own
-            State::Coded(Engine::Zstd(zstd)) if zstd.frames() > 0 => 8 << 20,
+            State::Coded(Engine::Zstd(zstd)) if zstd.frames() > 0 => super::zstd::MAX_WINDOW.min(self.most_window),
             State::Plain => 0,
             _ => self.window,
         }
@@ -267,6 +270,14 @@ impl Layer {
         Ok(used)
     }
 
+    /// `window`, if the memory for it can be had.
+    fn allowed(&self, coding: &'static str, window: usize) -> Result<usize, DecodeError> {
+        if window <= self.most_window {
+            return Ok(window);
+        }
+        Err(DecodeError::Window { coding, window, most: self.most_window })
+    }
+
     /// The decoder for data that begin with `pending`; none where they are not coded as said.
     fn choose(&mut self) -> Result<Option<Engine>, DecodeError> {
         let head = self.pending.0.as_slice();
@@ -276,12 +287,12 @@ impl Layer {
             Coding::Gzip if is_zlib(head) => Some(Engine::Inflate(Decompress::new(true), false)),
             Coding::Deflate => Some(Engine::Inflate(Decompress::new(is_zlib(head)), false)),
             Coding::Brotli => {
-                self.window = super::brotli::window(head);
+                self.window = self.allowed("brotli", super::brotli::window(head))?;
                 Some(Engine::Brotli(Brotli::new()))
             }
             Coding::Zstd if super::zstd::begins_frame(head) => {
-                self.window = super::zstd::window(head);
-                Some(Engine::Zstd(Zstd::new()?))
+                self.window = self.allowed("zstd", super::zstd::window(head))?;
+                Some(Engine::Zstd(Zstd::new(self.most_window)?))
             }
             Coding::Gzip | Coding::Zstd => None,
         })

@@ -51,6 +51,16 @@ pub enum DecodeError {
         /// What the decoder found.
         reason: String,
     },
+    /// The data ask for a window that the budget does not hold.
+    #[error("{coding} with a window of {window} bytes, where --memory leaves {most}")]
+    Window {
+        /// The coding.
+        coding: &'static str,
+        /// The window asked for, in bytes.
+        window: usize,
+        /// The largest allowed, in bytes.
+        most: usize,
+    },
     /// The coded data end before their own end.
     #[error("coded body ends early")]
     Incomplete,

@@ -93,7 +93,7 @@ fn decode_in(
     cuts: &[usize],
     room: usize,
 ) -> (Vec<u8>, Option<DecodeError>, bool) {
-    let mut chain = Chain::new(codings, u64::MAX);
+    let mut chain = Chain::new(codings, u64::MAX, 48 << 20);
     let mut sizes = cuts.iter().copied().cycle();
     let (mut at, mut end) = (0, 0);
     let mut output = vec![0; room];
@@ -336,7 +336,7 @@ fn a_bomb_is_met_one_piece_at_a_time() {
         (Coding::Zstd, zstd(&zeros)),
         (Coding::Brotli, unhex(BROTLI_BOMB)),
     ] {
-        let mut chain = Chain::new(&[coding], u64::MAX);
+        let mut chain = Chain::new(&[coding], u64::MAX, 16 << 20);
         let mut rest = wire.as_slice();
         let mut output = vec![1; 4096];
         for _ in 0..100 {
@@ -353,7 +353,7 @@ fn layers_inside_may_not_run_away() {
     // the outer layer's junk-eating inner one would swallow what a bomb gives
     let inner = [gzip(b"short"), vec![b'j'; 8 << 20]].concat();
     let empty_frames = b"\x50\x2a\x4d\x18\x00\0\0\0".repeat(1 << 18);
-    let mut chain = Chain::new(&[Coding::Zstd, Coding::Gzip], 100_000);
+    let mut chain = Chain::new(&[Coding::Zstd, Coding::Gzip], 100_000, 16 << 20);
     let wire = gzip(&empty_frames);
     let mut output = vec![0; 4096];
     let progress = chain.read(&mut wire.as_slice(), true, &mut output);

@@ -7,7 +7,9 @@ use super::layer::Step;
 
 /// RFC 9659: a window of more than 8 MiB is refused.
 const MAX_WINDOW_LOG: u32 = 23;
-const MAX_WINDOW: u64 = 1 << MAX_WINDOW_LOG;
+pub(super) const MAX_WINDOW: usize = 1 << MAX_WINDOW_LOG;
+/// The least that the decoder takes for a bound (its `ZSTD_WINDOWLOG_ABSOLUTEMIN`).
+const LEAST_WINDOW_LOG: u32 = 10;
 
 /// Bytes in front of a frame's first block at most: magic, descriptor, window, dictionary, size.
 pub(super) const MAX_FRAME_HEADER: usize = 18;
@@ -21,10 +23,12 @@ pub(super) struct Zstd {
 }
 
 impl Zstd {
-    pub(super) fn new() -> Result<Zstd, DecodeError> {
+    /// A decoder for frames with windows of at most so many bytes, and of no more than RFC 9659 allows.
+    pub(super) fn new(most_window: usize) -> Result<Zstd, DecodeError> {
         let damaged = |error: std::io::Error| DecodeError::damaged("zstd", error.to_string());
         let mut decoder = Decoder::new().map_err(damaged)?;
-        decoder.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(damaged)?;
+        let log = most_window.checked_ilog2().unwrap_or(0).clamp(LEAST_WINDOW_LOG, MAX_WINDOW_LOG);
+        decoder.set_parameter(DParameter::WindowLogMax(log)).map_err(damaged)?;
         Ok(Zstd { decoder, frames: 0, in_frame: (0, 0), ended: false })
     }
 
@@ -91,7 +95,7 @@ pub(super) fn window(head: &[u8]) -> usize {
         }
         _ => None,
     };
-    asked.unwrap_or(MAX_WINDOW).min(MAX_WINDOW) as usize
+    asked.and_then(|asked| usize::try_from(asked).ok()).unwrap_or(MAX_WINDOW).min(MAX_WINDOW)
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::server::{Server, Step, dns, send};
-use super::{config, fetch, fetch_url, fetcher};
+use super::{plenty, config, fetch, fetch_url, fetcher};
 use crate::fetch::{FetchError, FetchRequest, Fetcher};
 use crate::model::ErrorKind;
 
@@ -99,7 +99,7 @@ async fn a_host_that_lets_nobody_in_is_a_failed_connection() {
 #[tokio::test]
 async fn names_without_addresses_are_dns_errors() {
     let (none, asked) = dns(Vec::new()).await;
-    let fetcher = Fetcher::with_sources(&config(), &[], false, none).expect("a fetcher");
+    let fetcher = Fetcher::with_sources(&config(), &[], plenty(), false, none).expect("a fetcher");
     for _ in 0..3 {
         let error = fetch_url(&fetcher, "http://nowhere.test/").await.expect_err("no such host");
         assert_eq!((error.kind, error.requested), (ErrorKind::Dns, false), "{error}");

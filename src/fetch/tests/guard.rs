@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::server::{Server, Step, answer, dns};
-use super::{config, fetch_url, fetcher, fetcher_for, rule};
+use super::{plenty, config, fetch_url, fetcher, fetcher_for, rule};
 use crate::config::Config;
 use crate::fetch::{FetchRequest, Fetcher};
 use crate::model::{ErrorKind, SkipReason};
@@ -83,11 +83,11 @@ async fn answers_of_rules_pass_the_guard_like_any() {
 #[tokio::test]
 async fn answers_of_dns_pass_the_guard_one_by_one() {
     let (source, _) = dns(vec![[127, 0, 0, 1], [9, 9, 9, 9], [10, 0, 0, 1]]).await;
-    let mixed = Fetcher::with_sources(&guarded(), &[], false, source).expect("a fetcher");
+    let mixed = Fetcher::with_sources(&guarded(), &[], plenty(), false, source).expect("a fetcher");
     let addresses = mixed.resolve("mixed.test", 80).await.expect("one public address");
     assert_eq!(addresses, [IpAddr::from([9, 9, 9, 9])]);
     let (source, _) = dns(vec![[127, 0, 0, 1], [169, 254, 169, 254]]).await;
-    let private = Fetcher::with_sources(&guarded(), &[], false, source).expect("a fetcher");
+    let private = Fetcher::with_sources(&guarded(), &[], plenty(), false, source).expect("a fetcher");
     let error = fetch_url(&private, "http://metadata.test/").await.expect_err("refused");
     assert_eq!((error.kind, error.requested), (ErrorKind::PrivateAddress, false), "{error}");
     assert_eq!(private.resolve("10.1.1.1", 80).await.expect_err("refused").kind, ErrorKind::PrivateAddress);
@@ -98,7 +98,7 @@ async fn answers_of_dns_pass_the_guard_one_by_one() {
 async fn answers_of_dns_are_connected_to() {
     let server = Server::start(vec![answer("Connection: close\r\n", b"named")]).await;
     let (source, asked) = dns(vec![[127, 0, 0, 1]]).await;
-    let fetcher = Fetcher::with_sources(&config(), &[], false, source).expect("a fetcher");
+    let fetcher = Fetcher::with_sources(&config(), &[], plenty(), false, source).expect("a fetcher");
     let url = format!("http://name.test:{}/", server.port());
     for _ in 0..3 {
         assert_eq!(fetch_url(&fetcher, &url).await.expect("an answer").body, b"named");

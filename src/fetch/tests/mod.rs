@@ -11,6 +11,7 @@ mod through_proxy;
 use std::time::Duration;
 
 use super::{BodyReport, FetchError, FetchRequest, Fetcher, SeedHost};
+use crate::budget::InFlight;
 use crate::config::{
     Canonicalization, Config, Dedup, FilterKind, HeaderScope, ResolveRule, RobotsPolicy, ScopeKind,
 };
@@ -62,6 +63,11 @@ fn config() -> Config {
     }
 }
 
+/// Memory that nothing here fills.
+fn plenty() -> InFlight {
+    InFlight { pool: 64 << 20, one: 64 << 20 }
+}
+
 fn rule(host: &str, port: Option<u16>, last: u8) -> ResolveRule {
     ResolveRule { host: host.to_owned(), port, address: [127, 0, 0, last].into() }
 }
@@ -74,7 +80,7 @@ fn fetcher(config: &Config) -> Fetcher {
 fn fetcher_for(config: &Config, seeds: &[(&str, u16)]) -> Fetcher {
     let seeds: Vec<_> =
         seeds.iter().map(|(host, port)| SeedHost { host: (*host).to_owned(), port: *port }).collect();
-    Fetcher::with_sources(config, &seeds, false, Some(server::no_dns())).expect("a fetcher")
+    Fetcher::with_sources(config, &seeds, plenty(), false, Some(server::no_dns())).expect("a fetcher")
 }
 
 /// Everything about one fetch.

@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::server::{Server, Step, answer, no_dns, send};
-use super::{config, fetch_url, fetcher, rule};
+use super::{plenty, config, fetch_url, fetcher, rule};
 use crate::config::Config;
 use crate::fetch::Fetcher;
 use crate::model::ErrorKind;
@@ -88,7 +88,7 @@ async fn a_socks_proxy_is_given_checked_addresses() {
         port: Some(80),
         address: [9, 9, 9, 9].into(),
     });
-    let fetcher = Fetcher::with_sources(&config, &[], false, Some(no_dns())).expect("a fetcher");
+    let fetcher = Fetcher::with_sources(&config, &[], plenty(), false, Some(no_dns())).expect("a fetcher");
     assert_eq!(fetcher.guard_note(), None, "names are resolved here");
     let error = fetch_url(&fetcher, "http://private.test/").await.expect_err("refused");
     assert_eq!(error.kind, ErrorKind::PrivateAddress, "{error}");
