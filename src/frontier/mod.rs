@@ -16,6 +16,7 @@ mod residues;
 mod restoring;
 mod rules;
 mod schedule;
+mod share;
 mod slots;
 
 use std::time::Duration;
