@@ -17,6 +17,7 @@ mod residues;
 mod restoring;
 mod rules;
 mod schedule;
+mod share;
 mod slots;
 
 use std::time::Duration;

@@ -3,20 +3,16 @@
 //! A host is *open* while it has state here; the candidates of the others wait in buckets. An
 //! open origin that has nothing to do is *idle* and stays as long as there is room, for its rules
 //! may be needed again; whoever has been idle longest goes first. What must outlive a host becomes
-//! a [residue](super::residues).
+//! a residue: see `residues`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::attempts::claimed_bytes;
 use super::hosts::{Address, host_name};
 use super::residues::Residue;
-use super::{
-    BUCKETS, Claimed, DrainReason, Frontier, FrontierError, Host, HostId, Moment, Origin, OriginId, QueueId,
-    RobotsState, Schedule,
-};
+use super::{BUCKETS, DrainReason, Host, HostId, Moment, Origin, OriginId, QueueId, RobotsState, Schedule};
 use crate::model::PageError;
 
 /// Bytes of a host beside its name: its state, its entry among the names, in the heap and on its
@@ -24,12 +20,6 @@ use crate::model::PageError;
 const HOST_BYTES: u64 = size_of::<Host>() as u64 + 232;
 /// Bytes of an origin beside its name.
 const ORIGIN_BYTES: u64 = size_of::<Origin>() as u64 + 96;
-/// Candidates claimed from a queue at a time.
-const CLAIM: u64 = 16;
-/// One part in so many of the share is for candidates that are claimed.
-const CLAIMED_DIVISOR: u64 = 4;
-/// Bytes that a claimed candidate is expected to have.
-const CLAIMED_BYTES: u64 = 256;
 /// Idle origins looked at for one that may be closed.
 const LOOKED_AT: usize = 64;
 
@@ -280,8 +270,8 @@ impl Schedule {
     /// happened last before it was given up.
     pub fn standing(&mut self, name: &str) -> Option<(DrainReason, Option<PageError>)> {
         if let Some(id) = self.find(name) {
-            let error = self.origin(id).last_error.as_ref().or(self.host(id).last_error.as_ref());
-            return self.drained(id).map(|reason| (reason, error.map(|error| PageError::clone(error))));
+            let error = self.origin(id).last_error.as_deref().or(self.host(id).last_error.as_deref());
+            return self.drained(id).map(|reason| (reason, error.cloned()));
         }
         if let Some(residue) = self.residues.get(self.hash(name))
             && let Some(reason) = residue.drained()
@@ -289,94 +279,28 @@ impl Schedule {
             return Some((reason, bare_error(residue).map(|error| *error)));
         }
         let host = host_name(name);
-        let (records, unanswered, drained, error) = match self.host_names.get(host) {
-            Some(id) => {
-                let host = &self.hosts[id.index()];
-                (host.records, host.unanswered, host.drained, host.last_error.clone())
-            }
-            None => {
-                let key = self.hash(host);
-                let residue = self.residues.get(key).copied().unwrap_or_default();
-                let unanswered = u32::from(residue.unanswered);
-                (self.residues.count(key), unanswered, residue.drained(), bare_error(&residue))
-            }
-        };
-        let limit = self.limit_reached(records).then_some(DrainReason::HostLimit);
-        let reason = drained.or(limit).or_else(|| self.presumed_dead(name, unanswered))?;
-        Some((reason, error.map(|error| *error)))
-    }
-
-    /// Takes candidates from the queue of an origin, where none is claimed; returns how many.
-    ///
-    /// # Errors
-    /// Where the frontier fails.
-    pub fn claim(&mut self, id: OriginId, frontier: &mut dyn Frontier) -> Result<u64, FrontierError> {
-        let most = self.share.open_bytes / CLAIMED_DIVISOR / CLAIMED_BYTES / self.origins.len().max(1) as u64;
-        let most = if self.is_pressed() { 1 } else { most.clamp(1, CLAIM) };
-        let origin = &mut self.origins[id.index()];
-        if !origin.claimed.is_empty() || origin.unclaimed == 0 {
-            return Ok(0);
+        if let Some(id) = self.host_names.get(host) {
+            let host = &self.hosts[id.index()];
+            let reason = self.reason_of(name, host.drained, host.records, host.unanswered)?;
+            return Some((reason, host.last_error.as_deref().cloned()));
         }
-        frontier.claim(origin.queue, most as usize, &mut origin.claimed)?;
-        origin.unclaimed = frontier.queue_len(origin.queue);
-        let bytes = origin.claimed.iter().map(claimed_bytes).sum();
-        let taken = origin.claimed.len() as u64;
-        self.hold_bytes(id, bytes);
-        Ok(taken)
+        let key = self.hash(host);
+        let residue = self.residues.get(key).copied().unwrap_or_default();
+        let records = self.residues.count(key);
+        let reason = self.reason_of(name, residue.drained(), records, residue.unanswered.into())?;
+        Some((reason, bare_error(&residue).map(|error| *error)))
     }
 
-    /// The next of the candidates that are claimed.
-    pub fn take_claimed(&mut self, id: OriginId) -> Option<Claimed> {
-        let claimed = self.origins[id.index()].claimed.pop_front()?;
-        self.let_go_bytes(id, claimed_bytes(&claimed));
-        Some(claimed)
-    }
-
-    /// A candidate was pushed to the queue of an origin.
-    pub fn pushed(&mut self, id: OriginId) {
-        self.origins[id.index()].unclaimed += 1;
-        self.refresh(id);
-    }
-
-    pub(super) fn hold_bytes(&mut self, id: OriginId, bytes: u64) {
-        self.origins[id.index()].held_bytes += bytes;
-        self.used += bytes;
-    }
-
-    pub(super) fn let_go_bytes(&mut self, id: OriginId, bytes: u64) {
-        let origin = &mut self.origins[id.index()];
-        let bytes = bytes.min(origin.held_bytes);
-        origin.held_bytes -= bytes;
-        self.used -= bytes;
-        if origin.claimed.is_empty() && origin.waiting.is_empty() {
-            // An empty list keeps its room, which nobody counts.
-            origin.claimed = std::collections::VecDeque::new();
-            origin.waiting = std::collections::BinaryHeap::new();
-        }
-    }
-
-    /// Whether open hosts have used up their share.
-    pub(super) fn is_pressed(&self) -> bool {
-        self.used > self.share.open_bytes
-    }
-
-    /// Bytes of open hosts and of all that is remembered of closed ones. With
-    /// `--max-pages-per-host` that includes some 20 bytes for each host that has a record, however
-    /// many there are: what the limit costs (see [`Schedule::count_bytes`]).
-    pub fn memory_bytes(&self) -> u64 {
-        let (residues, counts) = self.residues.memory_bytes();
-        self.used + residues + counts
-    }
-
-    /// Bytes spent on how many records each closed host has.
-    pub fn count_bytes(&self) -> u64 {
-        self.residues.memory_bytes().1
-    }
-
-    /// Closed hosts of which something was forgotten for want of room: that they were given up, or
-    /// how often they had failed. They are asked again, as politely as if they were new.
-    pub fn residues_dropped(&self) -> u64 {
-        self.residues.dropped()
+    /// Why a candidate of an origin that is not open is to be skipped for what its host is.
+    fn reason_of(
+        &self,
+        name: &str,
+        drained: Option<DrainReason>,
+        records: u64,
+        unanswered: u32,
+    ) -> Option<DrainReason> {
+        let limit = || self.limit_reached(records).then_some(DrainReason::HostLimit);
+        drained.or_else(limit).or_else(|| self.presumed_dead(name, unanswered))
     }
 }
 

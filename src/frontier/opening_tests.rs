@@ -207,7 +207,8 @@ fn memory_does_not_grow_with_the_hosts_that_a_crawl_meets() {
 
 #[test]
 fn large_rules_wait_in_line_and_the_last_one_is_never_refused() {
-    let text: String = (0..500).map(|n| format!("Disallow: /{n}\n")).collect();
+    let text: Vec<String> = (0..500).map(|n| format!("Disallow: /{n}")).collect();
+    let text = text.join("\n");
     let rules = Arc::new(RobotsRules::parse(format!("User-agent: *\n{text}").as_bytes(), "dragline"));
     let bytes = rules.memory_bytes() as u64;
     let share = HostShare { open_bytes: 2 * bytes + 20_000, residue_bytes: 1 << 14, secret: 5 };
@@ -360,7 +361,9 @@ proptest! {
             }
         }
         let mut expected = vec![0_usize; 40];
-        pages.iter().for_each(|host| expected[*host] += 1);
+        for host in &pages {
+            expected[*host] += 1;
+        }
         prop_assert_eq!(asked, expected);
     }
 }

@@ -2,9 +2,8 @@
 //!
 //! A heap holds each host that has something to do once, by the time it may be
 //! asked next, so no call looks at all hosts. Hosts that may be asked at once
-//! take turns. Its methods stand in files by what they are about: which hosts are
-//! [open](super::opening), the room for [rules](super::rules), [failures](super::failures),
-//! [limits](super::limits), [addresses](super::addresses), [restoring](super::restoring).
+//! take turns. Its other methods stand in files by what they are about: `opening`, `share`,
+//! `rules`, `failures`, `limits`, `addresses`, `restoring`.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};

@@ -16,8 +16,8 @@ fn urls(prefix: &str, pages: impl Iterator<Item = usize>) -> Vec<String> {
 fn many_hosts_take_turns_in_a_small_share() {
     let mut web = Web { latency: Duration::from_millis(3), ..Web::default() };
     let hosts: Vec<String> = (0..300).map(|host| format!("http://h{host}.test")).collect();
-    let roots: Vec<String> = hosts.iter().map(|host| format!("{host}/")).collect();
-    web.answers("http://hub.test/", vec![Answer::Links(roots.clone())]);
+    let starts: Vec<String> = hosts.iter().map(|host| format!("{host}/")).collect();
+    web.answers("http://hub.test/", vec![Answer::Links(starts)]);
     let mut expected = vec!["http://hub.test/".to_owned()];
     for (number, host) in hosts.iter().enumerate() {
         let page = |name: &str| format!("{host}/{name}");
@@ -135,7 +135,8 @@ fn waiting_hosts_fill_the_share_and_nothing_ends_too_soon() {
 
 #[test]
 fn large_robots_files_take_turns_too() {
-    let rules: String = (0..4000).map(|n| format!("Disallow: /private/{n}/\n")).collect();
+    let rules: Vec<String> = (0..4000).map(|n| format!("Disallow: /private/{n}/")).collect();
+    let rules = rules.join("\n");
     let rules: &'static str = Box::leak(format!("User-agent: *\n{rules}").into_boxed_str());
     let bytes = RobotsRules::parse(rules.as_bytes(), "dragline").memory_bytes() as u64;
     let mut web = Web { latency: Duration::from_millis(2), ..Web::default() };
@@ -195,7 +196,7 @@ fn a_host_that_was_given_up_stays_so_when_it_is_closed() {
     for host in 0..60 {
         web.answers(
             &format!("http://h{host}.test/"),
-            vec![Answer::Links(urls("http://dead.test/late", host..host + 1))],
+            vec![Answer::Links(urls("http://dead.test/late", host..=host))],
         );
     }
     web.answers("http://hub.test/", vec![Answer::Links(links)]);
