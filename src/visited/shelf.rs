@@ -67,7 +67,11 @@ impl Shelf {
     }
 
     /// Takes up the numbering again; files are told of by [`Shelf::reopen`].
-    pub(super) fn restore(place: Place, kind: FileKind, decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
+    pub(super) fn restore(
+        place: Place,
+        kind: FileKind,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Malformed> {
         let mut shelf = Shelf::new(place, kind);
         shelf.next = decoder.number()?;
         Ok(shelf)

@@ -18,14 +18,13 @@
 //! All numbers are little endian. First number, doubts, keys and where the keys begin stand in the
 //! manifest.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use super::super::shelf::{RestoreError, Shelf};
 use super::block::{self, Packed};
 use crate::model::{Candidate, UrlKey};
-use crate::store::{
-    Decoder, Encoder, FileKind, HEADER_BYTES, Malformed, StateError, StorageFile, header,
-};
+use crate::store::{Decoder, Encoder, FileKind, HEADER_BYTES, Malformed, StateError, StorageFile, header};
 
 const ENTRY_BYTES: usize = 12;
 const CHECKSUM_BYTES: usize = 4;
@@ -118,7 +117,6 @@ impl Spill {
         let sane = first < 1 << 62
             && count <= u64::from(u32::MAX)
             && keys <= count
-
             && (HEADER_BYTES as u64..1 << 62).contains(&keys_at);
         let spill = Spill { number, first, count, keys, keys_at, cursor: 0, path: shelf.path(number) };
         if !sane {
@@ -128,13 +126,13 @@ impl Spill {
         Ok(spill)
     }
 
-    /// Appends the keys from `low` to `high` (inclusive) of doubts numbered below `end`, with their
+    /// Appends the keys from `low` to `high` (inclusive) of doubts with these numbers, and the
     /// numbers. The cursor goes along, and further calls must ask for higher keys.
     pub(super) fn load(
         &mut self,
         shelf: &Shelf,
         (low, high): (UrlKey, UrlKey),
-        end: u64,
+        numbers: Range<u64>,
         buffer: &mut Vec<u8>,
         loaded: &mut Vec<(UrlKey, u64)>,
     ) -> Result<(), StateError> {
@@ -158,7 +156,7 @@ impl Spill {
                         return Ok(());
                     }
                     let number = self.first + u64::from(u32::from_le_bytes([n0, n1, n2, n3]));
-                    if key >= low && number < end {
+                    if key >= low && numbers.contains(&number) {
                         loaded.push((key, number));
                     }
                 }
@@ -187,8 +185,7 @@ impl Spill {
     ) -> Result<Position, StateError> {
         let file = shelf.open(&self.path)?;
         let start = Position { spill: self.number, offset: HEADER_BYTES as u64, first: self.first };
-        let mut at =
-            from.filter(|from| from.spill == self.number && from.first <= number).unwrap_or(start);
+        let mut at = from.filter(|from| from.spill == self.number && from.first <= number).unwrap_or(start);
         loop {
             let head = self.block_header(&*file, at)?;
             let stored = u64::from(head.stored);

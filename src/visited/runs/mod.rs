@@ -188,11 +188,16 @@ impl DiskKeys {
             if self.merges.iter().any(|merge| merge.tier == tier) {
                 continue;
             }
-            let of_tier =
-                |held: &&Held| self.tier(held.run.keys) == tier && held.run.keys < LARGEST_RUN;
+            let of_tier = |held: &&Held| self.tier(held.run.keys) == tier && held.run.keys < LARGEST_RUN;
             // the smallest stand last
-            let inputs: Vec<Arc<Run>> =
-                self.runs.iter().rev().filter(of_tier).take(MOST_INPUTS).map(|held| held.run.clone()).collect();
+            let inputs: Vec<Arc<Run>> = self
+                .runs
+                .iter()
+                .rev()
+                .filter(of_tier)
+                .take(MOST_INPUTS)
+                .map(|held| held.run.clone())
+                .collect();
             if inputs.len() >= FAN_IN {
                 let at = self.merges.partition_point(|merge| merge.tier < tier);
                 self.merges.insert(at, Merge::start(&mut self.shelf, tier, &inputs)?);
