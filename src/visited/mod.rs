@@ -19,6 +19,9 @@
 
 mod blocked;
 mod classic;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod crash_tests;
 mod doubts;
 mod durable;
 mod exact;

@@ -121,6 +121,7 @@ mod tests {
             }
         }
         assert!((spent.as_secs_f64() / now.as_secs_f64() - 0.25).abs() < 0.01, "{spent:?}");
+        pace.spent(SAVED);
         assert_eq!(pace.due(now, 10, cost(0), true, false), Due::No, "its share is used up");
         assert_eq!(pace.due(now, 100_001, cost(0), false, false), Due::Now, "too many wait");
     }

@@ -1,6 +1,7 @@
 //! One suite for every filter, one for every exact stage, and the whole set against a model.
 
 use std::collections::{HashSet, VecDeque};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::{Dedup, FilterKind};
 use crate::model::{Candidate, UrlKey, Via};
-use crate::store::FileSystem;
+use crate::store::{FileSystem, Storage, StorageFile};
 
 /// Well-mixed distinct keys, as hashes of distinct URLs are.
 pub(super) fn keys(from: u64, count: u64) -> Vec<UrlKey> {
@@ -258,7 +259,70 @@ pub(super) fn candidate(key: UrlKey) -> Candidate {
 }
 
 pub(super) fn place(directory: &Path) -> Place {
-    Place { storage: Arc::new(FileSystem), directory: directory.to_owned() }
+    Place { storage: Arc::new(Hasty), directory: directory.to_owned() }
+}
+
+/// The file system without syncing, which these tests do not need and would wait for.
+#[derive(Debug)]
+struct Hasty;
+
+#[derive(Debug)]
+struct HastyFile(Box<dyn StorageFile>);
+
+impl Storage for Hasty {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        Ok(Box::new(HastyFile(FileSystem.create(path)?)))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        Ok(Box::new(HastyFile(FileSystem.open(path)?)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        FileSystem.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        FileSystem.remove(path)
+    }
+
+    fn names(&self, directory: &Path) -> io::Result<Vec<String>> {
+        FileSystem.names(directory)
+    }
+
+    fn create_directory(&self, directory: &Path) -> io::Result<()> {
+        FileSystem.create_directory(directory)
+    }
+
+    fn sync_directory(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl StorageFile for HastyFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.append(bytes)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.read_at(offset, buffer)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        self.0.length()
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.0.truncate(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn share(&self) -> io::Result<Box<dyn StorageFile>> {
+        self.0.share()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

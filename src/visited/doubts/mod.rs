@@ -241,6 +241,9 @@ impl Doubts {
     /// The keys of pending doubts numbered below `end`, from `low` to `high` (inclusive), ascending,
     /// each once and with its lowest number; further calls must ask for higher keys. More than
     /// about `most` are too many: then the lowest ones, and `high` is lowered to the last of them.
+    ///
+    /// Where a doubt with the same key was retired, one may be missing: it is a repeat whatever
+    /// became of the first.
     pub(super) fn load(
         &mut self,
         (low, high): (UrlKey, &mut UrlKey),
@@ -252,10 +255,10 @@ impl Doubts {
         self.guard(|this| {
             loaded.clear();
             let whole = *high;
-            let Doubts { disk, spills, scratch, .. } = this;
+            let Doubts { disk, spills, first, scratch, .. } = this;
             if let Some(disk) = disk {
                 for spill in spills.iter_mut().filter(|spill| spill.first < end) {
-                    spill.load(&disk.shelf, (low, *high), end, scratch, loaded)?;
+                    spill.load(&disk.shelf, (low, *high), *first..end, scratch, loaded)?;
                     keep_lowest(loaded, most, high);
                 }
             }

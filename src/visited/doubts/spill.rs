@@ -18,6 +18,7 @@
 //! All numbers are little endian. First number, doubts, keys and where the keys begin stand in the
 //! manifest.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use super::super::shelf::{RestoreError, Shelf};
@@ -125,13 +126,13 @@ impl Spill {
         Ok(spill)
     }
 
-    /// Appends the keys from `low` to `high` (inclusive) of doubts numbered below `end`, with their
+    /// Appends the keys from `low` to `high` (inclusive) of doubts with these numbers, and the
     /// numbers. The cursor goes along, and further calls must ask for higher keys.
     pub(super) fn load(
         &mut self,
         shelf: &Shelf,
         (low, high): (UrlKey, UrlKey),
-        end: u64,
+        numbers: Range<u64>,
         buffer: &mut Vec<u8>,
         loaded: &mut Vec<(UrlKey, u64)>,
     ) -> Result<(), StateError> {
@@ -155,7 +156,7 @@ impl Spill {
                         return Ok(());
                     }
                     let number = self.first + u64::from(u32::from_le_bytes([n0, n1, n2, n3]));
-                    if key >= low && number < end {
+                    if key >= low && numbers.contains(&number) {
                         loaded.push((key, number));
                     }
                 }
