@@ -53,6 +53,7 @@ impl Core {
         self.pages_in_flight -= 1;
         self.schedule.finished(id, true, now);
         if page.refused {
+            self.schedule.origin_mut(id).last_error = page.record.error.as_ref().map(describe);
             return self.skip_attempt(id, page.job.attempt, SkipReason::PrivateAddress);
         }
         self.counters.page_requests += 1;
@@ -329,7 +330,7 @@ impl Core {
         if !self.settings.log_skipped {
             return Ok(());
         }
-        let detail = self.rule_behind(batch.url(link), reason);
+        let detail = self.why_link_skipped(batch, link, reason);
         let row = Skipped {
             url: batch.url(link),
             reason,
@@ -342,6 +343,19 @@ impl Core {
             sink.skipped(&row)?;
         }
         Ok(())
+    }
+
+    /// What a link's row says beyond the reason.
+    fn why_link_skipped(&mut self, batch: &LinkBatch, link: &Link, reason: SkipReason) -> Option<String> {
+        let url = batch.url(link);
+        let unreachable =
+            [SkipReason::HostUnreachable, SkipReason::RobotsUnreachable, SkipReason::PrivateAddress];
+        if unreachable.contains(&reason) {
+            let id = self.schedule.origin_of(url.get(..usize::from(link.origin_length))?);
+            return self.last_error(id);
+        }
+        let by = link.nofollow.filter(|_| reason == SkipReason::Nofollow);
+        by.map(|by| by.describe().to_owned()).or_else(|| self.rule_behind(url, reason))
     }
 
     fn apply_robots(&mut self, id: OriginId, answer: RobotsAnswer, now: Moment) {

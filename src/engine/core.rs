@@ -435,11 +435,8 @@ impl Core {
                 let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
                 verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
             }
-            (RobotsState::Drained(_), SkipReason::RobotsUnreachable | SkipReason::HostUnreachable) => {
-                self.schedule.origin(id).last_error.as_deref().map(str::to_owned)
-            }
-            (_, SkipReason::HostUnreachable) => {
-                self.schedule.host(id).last_error.as_deref().map(str::to_owned)
+            (_, SkipReason::RobotsUnreachable | SkipReason::HostUnreachable | SkipReason::PrivateAddress) => {
+                self.last_error(id)
             }
             _ => self.rule_behind(&candidate.url, reason),
         };
@@ -455,6 +452,12 @@ impl Core {
             sink.skipped(&row)?;
         }
         Ok(())
+    }
+
+    /// What an origin, or else its host, failed of last.
+    pub(super) fn last_error(&self, id: OriginId) -> Option<String> {
+        let of_origin = self.schedule.origin(id).last_error.as_deref();
+        of_origin.or(self.schedule.host(id).last_error.as_deref()).map(str::to_owned)
     }
 
     /// The option that a skip is owed to, as a person would type it.

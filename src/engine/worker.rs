@@ -201,7 +201,10 @@ async fn page(shared: &Shared, outcome: &mut PageOutcome) {
     let keep_alive = outcome.job.attempt.failures == 0;
     match shared.fetcher.get(&FetchRequest { keep_alive, ..FetchRequest::new(&url) }).await {
         Ok(response) => read(shared, outcome, response).await,
-        Err(error) if error.skip_reason().is_some() => outcome.refused = true,
+        Err(error) if error.skip_reason().is_some() => {
+            outcome.refused = true;
+            outcome.record.error = Some(page_error(error));
+        }
         Err(error) => {
             outcome.verdict = verdict_of(error.kind);
             outcome.record.error = Some(page_error(error));
