@@ -121,7 +121,7 @@ fn a_third_interrupt_leaves_at_once() {
     let directory = TempDir::new().unwrap();
     // Whoever writes there waits for ever, and so the crawl can end in no other way.
     let (_reader, mut writer) = std::io::pipe().unwrap();
-    std::io::Write::write_all(&mut writer, &[b'x'; PIPE_BYTES]).unwrap();
+    std::io::Write::write_all(&mut writer, &vec![b'x'; PIPE_BYTES]).unwrap();
     let mut command = dragline();
     command.arg("crawl").arg(server.url("/c0")).args(["--delay", "0s", "-o"]);
     let mut child = command.arg(directory.path().join("crawl")).stderr(writer).spawn().unwrap();
