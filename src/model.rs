@@ -108,6 +108,8 @@ pub struct Link {
     pub via: Via,
     /// Why it is not to be queued, where it is not.
     pub skip: Option<SkipReason>,
+    /// Who asked that it be not followed, where somebody did.
+    pub nofollow: Option<Nofollow>,
 }
 
 impl LinkBatch {
@@ -143,7 +145,7 @@ impl LinkBatch {
             return false;
         }
         self.text.push_str(&url);
-        self.links.push(Link { start, length, origin_length, key, via, skip });
+        self.links.push(Link { start, length, origin_length, key, via, skip, nofollow: None });
         true
     }
 
@@ -161,6 +163,28 @@ fn shown(url: &str) -> Cow<'_, str> {
     }
     let end = (0..=LinkBatch::MAX_UNUSABLE).rev().find(|end| url.is_char_boundary(*end)).unwrap_or(0);
     Cow::Owned(format!("{}…", &url[..end]))
+}
+
+/// Who asked that links be not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Nofollow {
+    /// The link itself, by its `rel`.
+    Link,
+    /// The page, by a `meta` element for robots.
+    Meta,
+    /// The answer, by its `X-Robots-Tag`.
+    Header,
+}
+
+impl Nofollow {
+    /// What is shown beside a link that was not followed.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Nofollow::Link => "the link's rel=nofollow",
+            Nofollow::Meta => "the page's meta robots",
+            Nofollow::Header => "the answer's X-Robots-Tag",
+        }
+    }
 }
 
 /// Why a URL was not fetched. The name is what files and summaries show.
@@ -523,8 +547,15 @@ mod tests {
 
     #[test]
     fn a_link_of_another_batch_has_no_url() {
-        let link =
-            Link { start: u32::MAX, length: u32::MAX, origin_length: 0, key: 0, via: Via::Link, skip: None };
+        let link = Link {
+            start: u32::MAX,
+            length: u32::MAX,
+            origin_length: 0,
+            key: 0,
+            via: Via::Link,
+            skip: None,
+            nofollow: None,
+        };
         assert_eq!(LinkBatch::default().url(&link), "");
     }
 }

@@ -20,7 +20,7 @@ mod tests;
 use crate::config::{Canonicalization, Config, ConfigError};
 use crate::model::SkipReason;
 use crate::store::{Decoder, Encoder, Malformed};
-use crate::url::{Parts, Rules};
+use crate::url::{Canonicalizer, Parts, Reject, Rules};
 
 use patterns::Patterns;
 use span::Span;
@@ -123,9 +123,24 @@ impl Scope {
             SkipReason::Excluded => {
                 self.exclude.first_match(requested).map(|pattern| format!("--exclude {pattern}"))
             }
-            SkipReason::NotIncluded => Some("no --include matches".to_owned()),
+            SkipReason::NotIncluded => Some(format!("no match of {}", self.include.named("--include"))),
+            SkipReason::OutOfScope => Some(self.span.told()),
+            SkipReason::OtherScheme | SkipReason::BadUrl => refusal(requested),
             _ => None,
         }
+    }
+}
+
+/// What the parser says of a reference as it was written.
+///
+/// What it is relative to plays no part: a base that can be crawled spoils no reference. Of one
+/// whose end was not kept the reason may be lost.
+fn refusal(written: &str) -> Option<String> {
+    let base = ::url::Url::parse("http://base.invalid/").ok()?;
+    match Canonicalizer::default().resolver(&base, None).target(written) {
+        Err(Reject::OtherScheme(scheme)) => Some(format!("scheme {scheme}")),
+        Err(Reject::Unparsable(reason)) => Some(reason),
+        Ok(_) => None,
     }
 }
 

@@ -38,10 +38,10 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
 pub(super) fn start(layers: &Layers<'_>) -> Result<ExitCode, Failure> {
     let options = &layers.options;
     let config = layers.resolve()?;
-    seeds::check(options)?;
+    seeds::check(layers)?;
     let path = options.output.as_deref().unwrap_or(Path::new(defaults::OUTPUT));
     let directory = CrawlDirectory::claim(path, options.fresh.unwrap_or(false))?;
-    take_seeds(options, &config, &directory)?;
+    take_seeds(layers, &config, &directory)?;
     let crawl = Crawl::builder().options(options.clone()).directory(directory).signals(true).build();
     let crawl = crawl.map_err(|error| layers.setup_failure(error))?;
     let display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
@@ -61,15 +61,15 @@ pub(super) fn run_to_the_end(crawl: Crawl, mut display: Display, path: &Path) ->
         }
     };
     display.finish(&summary);
-    say::text(&format!("{:<15} {}\n", "written to", path.display()));
+    display.written_to(path);
     Ok(summary.end_reason.into())
 }
 
 /// Collects the seeds; fails where none is left.
-fn take_seeds(options: &Options, config: &Config, directory: &CrawlDirectory) -> Result<(), Failure> {
+fn take_seeds(layers: &Layers<'_>, config: &Config, directory: &CrawlDirectory) -> Result<(), Failure> {
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
     let mut with_userinfo = 0;
-    let spooled = seeds::spool(options, &directory.incoming_seeds(), |text| {
+    let spooled = seeds::spool(layers, &directory.incoming_seeds(), |text| {
         with_userinfo += u64::from(has_userinfo(text));
         judge(&canonicalizer, config.max_url_length, text)
     })?;
@@ -83,7 +83,10 @@ fn take_seeds(options: &Options, config: &Config, directory: &CrawlDirectory) ->
     if spooled.accepted == 0 {
         let message = match spooled.refused {
             0 => "no seeds: the lists hold no URL; put one on each line".to_owned(),
-            refused => format!("no seed is left: all {refused} were refused; mend the lines named above"),
+            refused => {
+                let refused = human::of(refused, "seed");
+                format!("no seed is left: {refused} refused; mend what is named above")
+            }
         };
         return Err(Failure::new(ExitCode::Usage, message));
     }

@@ -3,6 +3,7 @@
 //! Owns when and where something is shown; the words are `screen`'s and `report`'s.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Duration;
 
 use dragline::config::ProgressMode;
@@ -84,6 +85,13 @@ impl Display {
             Form::Silent => return,
         }
         say::text(&report::summary_table(summary));
+    }
+
+    /// Adds to that table where the results are.
+    pub(super) fn written_to(&self, path: &Path) {
+        if !matches!(self.form, Form::Silent) {
+            say::text(&format!("{:<15} {}\n", "written to", path.display()));
+        }
     }
 }
 

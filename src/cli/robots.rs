@@ -43,6 +43,7 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
     let layers = Layers::merge(arguments.options, matches, arguments.config.as_deref())?.renamed(&RENAMED);
     let verdict = robots_verdict(&layers.options, &arguments.url).map_err(|error| match error {
         RobotsError::Setup(error) => layers.setup_failure(error),
+        RobotsError::Url(reject) => Failure::new(ExitCode::Failed, format!("'{}': {reject}", arguments.url)),
         error => Failure::new(ExitCode::Failed, error.to_string()),
     })?;
     let (word, code) =

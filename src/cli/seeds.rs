@@ -1,11 +1,12 @@
 //! Seeds from arguments and lists, into one file in the crawl directory.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufRead, BufWriter, Write};
 use std::path::Path;
 
-use dragline::config::{Options, seeds};
+use dragline::config::{ConfigError, seeds};
 
+use super::layers::Layers;
 use super::{ExitCode, Failure, escape, say};
 
 /// What became of the seeds given.
@@ -17,7 +18,8 @@ pub(super) struct Spooled {
 
 /// Fails where there are no seeds, or a list that cannot be opened, before
 /// anything is written.
-pub(super) fn check(options: &Options) -> Result<(), Failure> {
+pub(super) fn check(layers: &Layers<'_>) -> Result<(), Failure> {
+    let options = &layers.options;
     if options.urls.is_empty() && options.seeds.is_empty() {
         let message = "no seeds; give URLs, or a list of them with --seeds FILE";
         return Err(Failure::new(ExitCode::Usage, message));
@@ -34,29 +36,33 @@ pub(super) fn check(options: &Options) -> Result<(), Failure> {
     for path in options.seeds.iter().filter(|path| path.as_os_str() != "-") {
         let opened = File::open(path).and_then(|file| file.metadata());
         match opened {
-            Ok(about) if about.is_dir() => return Err(unreadable(path, "is a directory; give a file")),
+            Ok(about) if about.is_dir() => {
+                let (option, value) = ("seeds", path.display().to_string());
+                let problem = "is a directory; give a file".to_owned();
+                return Err(layers.failure(&ConfigError::Value { option, value, problem }));
+            }
             Ok(_) => {}
-            Err(error) => return Err(unreadable(path, &format!("cannot be read ({error})"))),
+            Err(error) => return Err(unreadable(layers, path, error)),
         }
     }
     Ok(())
 }
 
-fn unreadable(path: &Path, problem: &str) -> Failure {
-    Failure::new(ExitCode::Configuration, format!("--seeds {}: {problem}", path.display()))
+fn unreadable(layers: &Layers<'_>, path: &Path, source: std::io::Error) -> Failure {
+    layers.failure(&ConfigError::Unreadable { option: "seeds", path: path.to_owned(), source })
 }
 
 /// Writes the seeds the judge accepts to a file, one a line; each other one is
 /// reported on standard error with its place.
 pub(super) fn spool(
-    options: &Options,
+    layers: &Layers<'_>,
     into: &Path,
     mut judge: impl FnMut(&str) -> Result<(), String>,
 ) -> Result<Spooled, Failure> {
     let failed = |error| Failure::writing(&into.display().to_string(), &error);
     let mut file = BufWriter::new(File::create(into).map_err(failed)?);
     let mut spooled = Spooled::default();
-    for (position, url) in options.urls.iter().enumerate() {
+    for (position, url) in layers.options.urls.iter().enumerate() {
         let url = url.trim();
         match judge(url) {
             Ok(()) => {
@@ -66,8 +72,9 @@ pub(super) fn spool(
             Err(reason) => complain(&mut spooled, &format!("seed {}: {reason}", position + 1)),
         }
     }
-    for path in &options.seeds {
-        spool_list(path, &mut file, &mut judge, &mut spooled)?;
+    for path in &layers.options.seeds {
+        let list = seeds::open(path).map_err(|error| unreadable(layers, path, error))?;
+        spool_list(path, list, &mut file, &mut judge, &mut spooled)?;
     }
     file.flush().map_err(failed)?;
     Ok(spooled)
@@ -75,13 +82,13 @@ pub(super) fn spool(
 
 fn spool_list(
     path: &Path,
+    list: impl BufRead,
     file: &mut impl Write,
     judge: impl FnMut(&str) -> Result<(), String>,
     spooled: &mut Spooled,
 ) -> Result<(), Failure> {
     let name = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
-    let reader = seeds::open(path).map_err(|error| unreadable(path, &format!("cannot be read ({error})")))?;
-    for seed in seeds::read(reader, judge) {
+    for seed in seeds::read(list, judge) {
         match seed {
             Ok(seed) => {
                 writeln!(file, "{}", seed.text).map_err(|error| Failure::writing("the seeds", &error))?;

@@ -43,7 +43,7 @@ impl Options {
         };
         let table = DeTable::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            wrong(offset, error.message().replace('\n', " "))
+            wrong(offset, format!("no valid TOML ({})", error.message().replace('\n', " ")))
         })?;
         let mut entries: Vec<_> = table.get_ref().iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);

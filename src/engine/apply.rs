@@ -74,6 +74,7 @@ impl Core {
         self.tickets_in_flight.remove(&page.job.attempt.ticket);
         self.schedule.finished(id, true, now);
         if page.refused {
+            self.schedule.origin_mut(id).last_error = page.record.error.clone().map(Box::new);
             return self.skip_attempt(id, page.job.attempt, SkipReason::PrivateAddress);
         }
         self.counters.page_requests += 1;
@@ -371,7 +372,7 @@ impl Core {
         if !self.settings.log_skipped {
             return Ok(());
         }
-        let detail = self.rule_behind(batch.url(link), reason);
+        let detail = self.why_link_skipped(batch, link, reason);
         let row = Skipped {
             url: batch.url(link),
             reason,
@@ -381,6 +382,18 @@ impl Core {
             referrer: found.url,
         };
         Self::write_skipped(&mut self.files, &mut self.sinks, &row)
+    }
+
+    /// What a link's row says beyond the reason.
+    fn why_link_skipped(&mut self, batch: &LinkBatch, link: &Link, reason: SkipReason) -> Option<String> {
+        let url = batch.url(link);
+        let unreachable =
+            [SkipReason::HostUnreachable, SkipReason::RobotsUnreachable, SkipReason::PrivateAddress];
+        if unreachable.contains(&reason) {
+            return self.last_error(url.get(..usize::from(link.origin_length))?);
+        }
+        let by = link.nofollow.filter(|_| reason == SkipReason::Nofollow);
+        by.map(|by| by.describe().to_owned()).or_else(|| self.rule_behind(url, reason))
     }
 
     fn apply_robots(&mut self, id: OriginId, answer: RobotsAnswer, now: Moment) {

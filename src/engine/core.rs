@@ -537,9 +537,8 @@ impl Core {
         }
         let detail = match reason {
             SkipReason::RobotsDenied => self.rule_that_denies(candidate),
-            SkipReason::RobotsUnreachable | SkipReason::HostUnreachable => {
-                let error = self.schedule.standing(candidate.origin()).and_then(|(_, error)| error);
-                error.as_ref().map(describe)
+            SkipReason::RobotsUnreachable | SkipReason::HostUnreachable | SkipReason::PrivateAddress => {
+                self.last_error(candidate.origin())
             }
             _ => self.rule_behind(&candidate.url, reason),
         };
@@ -574,6 +573,15 @@ impl Core {
         let RobotsState::Known { rules, .. } = &self.schedule.origin(id).robots else { return None };
         let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
         verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
+    }
+
+    /// What an origin, or else its host, failed of last.
+    pub(super) fn last_error(&mut self, origin: &str) -> Option<String> {
+        if let Some(id) = self.schedule.find(origin) {
+            let of_origin = self.schedule.origin(id).last_error.as_deref();
+            return of_origin.or(self.schedule.host(id).last_error.as_deref()).map(describe);
+        }
+        self.schedule.standing(origin).and_then(|(_, error)| error).as_ref().map(describe)
     }
 
     /// The option that a skip is owed to, as a person would type it.

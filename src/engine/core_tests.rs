@@ -290,6 +290,18 @@ impl Simulation {
         }
     }
 
+    /// What the visited set has counted is what the crawl has counted.
+    fn check_agreement(&mut self) {
+        let visited = *self.core.visited().counters();
+        let crawl = self.core.counters();
+        assert_eq!(
+            (visited.unique(), visited.settled, visited.rescued, visited.pending()),
+            (crawl.unique, crawl.doubts_settled, crawl.rescued, self.core.doubts_pending()),
+        );
+        // Repeats within one page never reach the visited set.
+        assert!(visited.repeats <= crawl.repeats);
+    }
+
     /// Runs to the end, holding the laws after every step.
     pub(super) fn run(&mut self) -> EndReason {
         for _ in 0..1_000_000 {
@@ -302,7 +314,10 @@ impl Simulation {
                         self.start(job);
                         continue;
                     }
-                    Next::Done(reason) => return reason,
+                    Next::Done(reason) => {
+                        self.check_agreement();
+                        return reason;
+                    }
                     Next::NotBefore(at) => Some(at),
                     Next::Again => continue,
                     Next::Blocked => None,

@@ -252,8 +252,17 @@ impl CrawlBuilder {
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
         let (limits, batch_text) = link_limits(plan.in_flight().one);
         let scratch = std::sync::Mutex::default();
-        let shared =
-            Shared { config, fetcher, canonicalizer, secret, scope, keep_bodies, limits, batch_text, scratch };
+        let shared = Shared {
+            config,
+            fetcher,
+            canonicalizer,
+            secret,
+            scope,
+            keep_bodies,
+            limits,
+            batch_text,
+            scratch,
+        };
         let (stop, stopped) = StopHandle::new();
         let shared = Arc::new(shared);
         Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })

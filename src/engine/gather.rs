@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 use super::job::PageOutcome;
 use super::worker::{Scratch, Shared};
 use crate::extract::Extracted;
-use crate::model::{LinkBatch, SkipReason, Via};
+use crate::model::{LinkBatch, Nofollow, SkipReason, Via};
 use crate::scope::Scope;
 use crate::url::{Reject, Resolver};
 
@@ -98,12 +98,13 @@ impl Gather<'_> {
         self.batch.dropped = page.links_dropped;
         self.batch.repeats = page.repeated_references;
         for (reference, href) in page.links() {
-            let nofollow = reference.nofollow || page.page_nofollow;
+            let own = reference.nofollow.then_some(Nofollow::Link);
+            let nofollow = own.or(page.page_nofollow);
             self.one(resolver, href, reference.via, nofollow);
         }
     }
 
-    fn one(&mut self, resolver: &Resolver<'_>, href: &str, via: Via, nofollow: bool) {
+    fn one(&mut self, resolver: &Resolver<'_>, href: &str, via: Via, nofollow: Option<Nofollow>) {
         // what one link may add would pass the bound
         if self.batch.text.len() + self.most.max(LinkBatch::MAX_UNUSABLE) > self.most_text {
             self.batch.dropped += 1;
@@ -141,9 +142,11 @@ impl Gather<'_> {
         let key = self.shared.secret.key(canonical);
         match seen.entry(key) {
             Entry::Vacant(place) => {
-                let skip = if nofollow && !too_long { Some(SkipReason::Nofollow) } else { wanted() };
+                let nofollow = nofollow.filter(|_| !too_long);
+                let skip = if nofollow.is_some() { Some(SkipReason::Nofollow) } else { wanted() };
                 let index = self.batch.links.len();
                 if self.batch.push(requested, parts.origin_length, key, via, skip) {
+                    self.batch.links[index].nofollow = nofollow;
                     place.insert(index);
                 }
             }
@@ -151,11 +154,11 @@ impl Gather<'_> {
                 self.batch.repeats += 1;
                 // One link that may be followed outweighs others to the same page that may not.
                 if let Some(link) = self.batch.links.get_mut(*place.get())
-                    && !nofollow
+                    && nofollow.is_none()
                     && link.skip == Some(SkipReason::Nofollow)
                 {
                     link.via = via;
-                    link.skip = wanted();
+                    (link.skip, link.nofollow) = (wanted(), None);
                 }
             }
         }

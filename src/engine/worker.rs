@@ -215,7 +215,10 @@ async fn page(shared: &Shared, outcome: &mut PageOutcome) -> Option<Lease> {
     let mut lease = None;
     match shared.fetcher.get(&FetchRequest { keep_alive, ..FetchRequest::new(&url) }).await {
         Ok(response) => lease = Some(read(shared, outcome, response).await),
-        Err(error) if error.skip_reason().is_some() => outcome.refused = true,
+        Err(error) if error.skip_reason().is_some() => {
+            outcome.refused = true;
+            outcome.record.error = Some(page_error(error));
+        }
         Err(error) => {
             outcome.verdict = verdict_of(error.kind);
             outcome.record.error = Some(page_error(error));
@@ -300,7 +303,9 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
     if let Some(mut scratch) = scratch {
         let page = scratch.reader.finish();
         let body = outcome.body.as_ref().map_or(0, Vec::capacity);
-        lease.hold(leased(body + scratch.reader.held_bytes() + page.held_bytes() + batch_bytes(shared, &page))).await;
+        lease
+            .hold(leased(body + scratch.reader.held_bytes() + page.held_bytes() + batch_bytes(shared, &page)))
+            .await;
         take_links(shared, outcome, &page, &mut scratch);
         scratch.reader.recycle(page);
         shared.give_back(scratch);

@@ -6,13 +6,13 @@
 //! takes a rule back. Of `rel`, only `nofollow` counts: `ugc` and `sponsored` say
 //! who wrote a link, and search engines do follow those.
 
-/// The directives that a crawler acts on.
+use crate::model::Nofollow;
+
+/// The directives that a crawler acts on; `noindex` is none of them, a crawl is no index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Directives {
-    /// Links of the page are not to be followed.
-    pub(super) nofollow: bool,
-    /// The page is not to be indexed.
-    pub(super) noindex: bool,
+    /// Who asked first that links of the page be not followed.
+    pub(super) nofollow: Option<Nofollow>,
 }
 
 /// Directives that have a value behind a colon, and so look like the name of a robot.
@@ -22,7 +22,7 @@ impl Directives {
     /// Adds what a `meta` with this `name` and `content` says, if it speaks to us.
     pub(super) fn add_meta(&mut self, name: &str, content: &str, agent: &str) {
         if is_for_us(name.trim(), agent) {
-            content.split(',').for_each(|directive| self.add(directive));
+            content.split(',').for_each(|directive| self.add(directive, Nofollow::Meta));
         }
     }
 
@@ -40,16 +40,16 @@ impl Directives {
                 directive = rest;
             }
             if for_us {
-                self.add(directive);
+                self.add(directive, Nofollow::Header);
             }
         }
     }
 
-    fn add(&mut self, directive: &str) {
+    fn add(&mut self, directive: &str, by: Nofollow) {
         let directive = directive.trim();
-        let none = directive.eq_ignore_ascii_case("none");
-        self.nofollow |= none || directive.eq_ignore_ascii_case("nofollow");
-        self.noindex |= none || directive.eq_ignore_ascii_case("noindex");
+        if directive.eq_ignore_ascii_case("none") || directive.eq_ignore_ascii_case("nofollow") {
+            self.nofollow.get_or_insert(by);
+        }
     }
 }
 

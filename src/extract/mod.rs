@@ -39,6 +39,8 @@ pub use reader::{PageContext, PageReader};
 use ::url::Url;
 use encoding_rs::Encoding;
 
+use crate::model::Nofollow;
+
 /// What one page says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extracted {
@@ -57,10 +59,8 @@ pub struct Extracted {
     pub title: Option<String>,
     /// The `href` of the first `link rel=canonical`.
     pub rel_canonical: Option<String>,
-    /// The page or its header asks that none of its links be followed.
-    pub page_nofollow: bool,
-    /// The page or its header asks not to be indexed.
-    pub noindex: bool,
+    /// Who asks, the page or its header, that none of its links be followed.
+    pub page_nofollow: Option<Nofollow>,
     /// Links past the limits.
     pub links_dropped: u64,
     /// Links equal to an earlier one (same text, kind of element and `nofollow`), the sum of all `repeats`.

@@ -6,7 +6,6 @@
 //! `meta` decides, or else what the bytes look like.
 
 use super::collect::{CharsetProbe, Collector};
-use super::directives::Directives;
 use super::mime::{Declared, Markup, SNIFF_BYTES};
 use super::tokenizer::Tokenizer;
 use super::{ExtractLimits, Extracted, charset, mime};
@@ -170,7 +169,6 @@ impl PageReader {
 
     fn extracted(&mut self, is_html: bool) -> Extracted {
         let collector = &mut self.collector;
-        let Directives { nofollow, noindex } = collector.directives;
         Extracted {
             is_html,
             encoding: self.encoding,
@@ -179,8 +177,7 @@ impl PageReader {
             text: std::mem::take(&mut collector.links.text),
             base: collector.base.take(),
             rel_canonical: collector.canonical.take(),
-            page_nofollow: nofollow,
-            noindex,
+            page_nofollow: collector.directives.nofollow,
             links_dropped: collector.links.dropped,
             repeated_references: collector.links.repeated,
         }

@@ -68,8 +68,7 @@ impl<'a> Page<'a> {
             base: None,
             title: None,
             rel_canonical: None,
-            page_nofollow: false,
-            noindex: false,
+            page_nofollow: None,
             links_dropped: 0,
             repeated_references: 0,
         };
@@ -151,7 +150,6 @@ impl<'a> Page<'a> {
             references: self.links.references,
             text: self.links.text,
             page_nofollow: self.directives.nofollow,
-            noindex: self.directives.noindex,
             links_dropped: self.links.dropped,
             repeated_references: self.links.repeated,
             ..self.extracted

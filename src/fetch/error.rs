@@ -200,14 +200,18 @@ fn cause_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'st
     }
 }
 
+/// Layers of the client that say no more than that there is something below them.
+const WRAPPERS: [&str; 3] = ["client error (", "tcp connect error", "error sending request"];
+
 /// The error and its causes in words, but for the outermost ones.
 fn describe(error: &(dyn Error + 'static), outermost: usize) -> String {
     let mut text = String::new();
     let mut last = String::new();
     for cause in causes(error).skip(outermost) {
         let words = cause.to_string();
+        let wraps = cause_of(cause).is_some() && WRAPPERS.iter().any(|wrapper| words.starts_with(wrapper));
         // wrappers often repeat what they wrap
-        if words.is_empty() || last.contains(&words) {
+        if wraps || words.is_empty() || last.contains(&words) {
             continue;
         }
         let separator = if text.is_empty() { "" } else { ": " };
@@ -236,6 +240,23 @@ mod tests {
         let inner = FetchError::new(ErrorKind::Dns, false, "no such host");
         let error = io::Error::other(io::Error::other(inner.clone()));
         assert_eq!(find::<FetchError>(&error), Some(&inner));
+    }
+
+    #[test]
+    fn a_cause_is_told_once_and_without_its_wrapping() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("{0}")]
+        struct Layer(&'static str, #[source] Option<Box<dyn Error + Send + Sync>>);
+        let chain = |layers: &[&'static str]| {
+            let wrap = |below: Option<Box<dyn Error + Send + Sync>>, words: &&'static str| {
+                Some(Box::new(Layer(words, below)) as Box<dyn Error + Send + Sync>)
+            };
+            let chain = layers.iter().rev().fold(None, wrap);
+            describe(chain.expect("a layer").as_ref(), 1)
+        };
+        assert_eq!(chain(&["top", "client error (Connect)", "tcp connect error", "refused"]), "refused");
+        assert_eq!(chain(&["top", "proxy said no: 403", "403"]), "proxy said no: 403");
+        assert_eq!(chain(&["top", "client error (Connect)"]), "client error (Connect)");
     }
 
     #[test]

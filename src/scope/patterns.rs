@@ -22,6 +22,16 @@ impl Patterns {
         !self.0.is_empty() && self.0.is_match(text)
     }
 
+    /// All of them, as they would be typed; of many the first few.
+    pub(super) fn named(&self, option: &str) -> String {
+        const SHOWN: usize = 3;
+        let patterns = self.0.patterns();
+        let shown: Vec<_> =
+            patterns.iter().take(SHOWN).map(|pattern| format!("{option} {pattern}")).collect();
+        let more = if patterns.len() > SHOWN { " ..." } else { "" };
+        shown.join(" ") + more
+    }
+
     /// The first expression that is found in a text.
     pub(super) fn first_match(&self, text: &str) -> Option<&str> {
         let index = self.0.matches(text).iter().next()?;

@@ -40,6 +40,8 @@ pub(super) struct Span {
     canonicalizer: Canonicalizer,
     members: HashSet<u64, KeyHash>,
     seed: u64,
+    /// What the first seed spans, in words.
+    example: Box<str>,
 }
 
 impl Span {
@@ -53,6 +55,7 @@ impl Span {
             }),
             members: HashSet::default(),
             seed: RandomState::new().hash_one(kind as u8),
+            example: Box::default(),
         }
     }
 
@@ -72,12 +75,46 @@ impl Span {
                 deepest
             }
         };
+        if self.members.is_empty() {
+            self.example = self.in_words(requested, parts).into();
+        }
         self.members.insert(member);
+    }
+
+    /// What a seed spans, as a person knows it.
+    fn in_words<'u>(&self, requested: &'u str, parts: &Parts) -> &'u str {
+        let host = &requested[parts.host.clone()];
+        match self.kind {
+            ScopeKind::Host => host,
+            ScopeKind::Domain => registrable_domain(rootless(host)).unwrap_or(host),
+            ScopeKind::Page | ScopeKind::Any => requested,
+            ScopeKind::Prefix => {
+                let path = requested.split('?').next().unwrap_or_default();
+                path.rfind('/').map_or(path, |end| &path[..=end])
+            }
+        }
+    }
+
+    /// What all seeds span, by the example of the first.
+    pub(super) fn told(&self) -> String {
+        let (name, what) = match self.kind {
+            ScopeKind::Page => ("page", "seeds"),
+            ScopeKind::Prefix => ("prefix", "directories of seeds"),
+            ScopeKind::Host => ("host", "hosts of seeds"),
+            ScopeKind::Domain => ("domain", "domains of seeds"),
+            ScopeKind::Any => ("any", "seeds"),
+        };
+        let example = &self.example;
+        match self.members.len() {
+            0 | 1 => format!("--scope {name}: only {example}"),
+            all => format!("--scope {name}: only the {all} {what}, {example} and others"),
+        }
     }
 
     /// Appends what it holds, for [`restore`](Self::restore).
     pub(super) fn encode(&self, encoder: &mut Encoder<'_>) {
         encoder.key(self.seed);
+        encoder.text(&self.example);
         encoder.number(self.members.len() as u64);
         for member in &self.members {
             encoder.key(*member);
@@ -87,6 +124,7 @@ impl Span {
     /// Takes over what another process held.
     pub(super) fn restore(&mut self, decoder: &mut Decoder<'_>) -> Result<(), Malformed> {
         self.seed = decoder.key()?;
+        self.example = decoder.text()?.into();
         self.members.clear();
         for _ in 0..decoder.number()? {
             self.members.insert(decoder.key()?);

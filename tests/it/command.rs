@@ -110,6 +110,89 @@ fn the_environment_lies_under_the_flags() {
     assert!(sized.contains("filter"), "{sized}");
 }
 
+/// What a line says on standard error, with a variable set, and its code.
+fn with_variable(name: &str, value: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = dragline(folder().path(), arguments).env(name, value).output().expect("the binary runs");
+    (output.status.code(), stderr(&output))
+}
+
+#[test]
+fn a_mistake_in_the_environment_is_the_variables() {
+    let crawl = ["crawl", "http://a.test/"];
+    for (name, value, message) in [
+        ("DRAGLINE_MEMORY", "much", "not a size (write 64MiB, 1.5GB, 10k or plain bytes)"),
+        ("DRAGLINE_SCOPE", "all", "none of page, prefix, host, domain, any"),
+        ("DRAGLINE_FRESH", "perhaps", "neither true nor false"),
+        ("DRAGLINE_MAX_PAGES", "0", "must be more than zero; leave it out for no limit"),
+    ] {
+        let expected = format!("dragline: {name}={value}: {message}\n");
+        assert_eq!(with_variable(name, value, &crawl), (Some(3), expected));
+    }
+    let (_, message) = with_variable("DRAGLINE_SEEDS", "no.txt", &["crawl"]);
+    assert!(message.starts_with("dragline: DRAGLINE_SEEDS=no.txt: cannot be read"), "{message}");
+    let (_, message) = with_variable("DRAGLINE_PER_HOST", "2", &["crawl", "http://a.test/", "--delay", "1s"]);
+    assert!(message.starts_with("dragline: DRAGLINE_PER_HOST and --delay contradict"), "{message}");
+    // What was typed comes first, and hides what the environment says.
+    let typed = [&crawl[..], &["--memory", "more"]].concat();
+    let (code, message) = with_variable("DRAGLINE_MEMORY", "much", &typed);
+    assert_eq!(
+        (code, message.starts_with("dragline: --memory more: not a size")),
+        (Some(2), true),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_mistake_in_a_file_is_the_files() {
+    let folder = folder();
+    for (text, message) in [
+        ("\ndelay = 'soon'\n", "c.toml, line 2: delay = soon: not a duration"),
+        ("memory = '1MiB'\n", "c.toml: memory = 1MiB is too little: the smallest budget"),
+        ("exclude = ['(']\n", "c.toml: exclude = (: no valid regular expression"),
+        ("per-host = 2\n", "per-host in c.toml and the default --delay contradict"),
+        ("depth = \n", "c.toml, line 1: no valid TOML"),
+    ] {
+        fs::write(folder.path().join("c.toml"), text).expect("written");
+        let output = run(folder.path(), &["crawl", "http://a.test/", "--config", "c.toml"]);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(3), "{told}");
+        assert!(told.starts_with(&format!("dragline: {message}")) && told.lines().count() == 1, "{told}");
+    }
+}
+
+#[test]
+fn a_word_after_a_switch_is_not_taken_for_a_seed() {
+    let seed = "http://127.0.0.1:9/";
+    refused(&["crawl", seed, "--log-skipped", "true"], 2, &["'true' is no URL", "after '='", "--fresh=true"]);
+    refused(&["crawl", seed, "--fresh", "maybe"], 2, &["'maybe' is no URL"]);
+    refused(&["crawl", "localhost"], 2, &["'localhost' is no URL", "http://localhost/"]);
+}
+
+#[test]
+fn a_crawl_that_cannot_begin_leaves_no_directory() {
+    let folder = folder();
+    let output = run(folder.path(), &["crawl", "http://[::1/", "-o", "new/deep/dir"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("seed 1: ") && stderr(&output).contains("no seed is left"));
+    assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
+}
+
+#[test]
+fn a_user_name_in_a_url_is_not_dropped_silently() {
+    let output = run(folder().path(), &["normalize", "http://me:secret@a.test/%7ex"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "http://a.test/~x\n"));
+    assert!(stderr(&output).contains("user name and password"), "{}", stderr(&output));
+    assert!(stderr(&run(folder().path(), &["normalize", "http://a.test/@x"])).is_empty());
+}
+
+#[test]
+fn every_option_of_a_command_says_its_own_default() {
+    let demo = stdout(&run(folder().path(), &["demo", "--help"]));
+    assert!(demo.contains("[default: crawl-demo]") && !demo.contains("[default: dragline-crawl]"), "{demo}");
+    let robots = stdout(&run(folder().path(), &["robots", "--help"]));
+    assert!(robots.contains("--agent <TOKEN>") && robots.contains("--resolve <RULE>"), "{robots}");
+}
+
 #[test]
 fn bad_seeds_are_reported_with_their_place() {
     let folder = folder();
@@ -204,6 +287,7 @@ fn help_shows_every_default_and_every_exit_code() {
         assert!(flat.contains(&format!("[default: {default}]")), "{name}: {default} is missing in\n{help}");
     }
     assert!(help.contains("Exit codes:") && help.contains(" 7  stopped: the disk is full"));
+    assert!(help.contains("130  left at the third interrupt"));
     assert!(stdout(&run(folder().path(), &["--help"])).contains("Exit codes:"));
 }
 

@@ -100,7 +100,8 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<St
     })
 }
 
-fn wait(child: &mut Child) -> Option<i32> {
+/// Waits for a process; its exit code, where no signal ended it.
+pub(crate) fn wait(child: &mut Child) -> Option<i32> {
     let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {

@@ -59,7 +59,8 @@ fn resolved(page: &Extracted, page_url: &str) -> (BTreeSet<String>, BTreeSet<Str
         };
         url.set_fragment(None);
         if matches!(url.scheme(), "http" | "https") && url != page_url {
-            let set = if reference.nofollow || page.page_nofollow { &mut nofollow } else { &mut follow };
+            let set =
+                if reference.nofollow || page.page_nofollow.is_some() { &mut nofollow } else { &mut follow };
             set.insert(url.to_string());
         }
     }
@@ -73,8 +74,7 @@ struct Comparable<'a> {
     base: Option<&'a str>,
     title: Option<&'a str>,
     rel_canonical: Option<&'a str>,
-    page_nofollow: bool,
-    noindex: bool,
+    page_nofollow: Option<Nofollow>,
 }
 
 fn comparable(page: &Extracted) -> Comparable<'_> {
@@ -84,6 +84,5 @@ fn comparable(page: &Extracted) -> Comparable<'_> {
         title: page.title.as_deref(),
         rel_canonical: page.rel_canonical.as_deref(),
         page_nofollow: page.page_nofollow,
-        noindex: page.noindex,
     }
 }

@@ -5,6 +5,8 @@ use super::*;
 use character_references::{Place, decode_into};
 use directives::Directives;
 
+use crate::model::Nofollow;
+
 fn decoded(raw: &str, place: Place) -> String {
     let mut out = String::new();
     decode_into(raw.as_bytes(), place, &mut out);
@@ -58,23 +60,24 @@ fn refresh_targets() {
 #[test]
 fn x_robots_tag() {
     let rows = [
-        ("noindex, nofollow", true, true),
-        ("none", true, true),
-        ("dragline: nofollow", true, false),
-        ("DragLine : NoFollow", true, false),
-        ("otherbot: noindex, nofollow", false, false),
-        ("otherbot: noindex, dragline: nofollow", true, false),
-        ("dragline: noarchive, otherbot: none", false, false),
-        ("unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, nofollow", true, false),
-        ("otherbot: unavailable_after: 25 Jun 2031 15:00:00 GMT, nofollow", false, false),
-        ("max-snippet: 0, max-image-preview:large, noindex", false, true),
-        ("follow, nofollower, index", false, false),
-        (": nofollow, ,", false, false),
+        ("noindex, nofollow", true),
+        ("none", true),
+        ("dragline: nofollow", true),
+        ("DragLine : NoFollow", true),
+        ("otherbot: noindex, nofollow", false),
+        ("otherbot: noindex, dragline: nofollow", true),
+        ("dragline: noarchive, otherbot: none", false),
+        ("unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, nofollow", true),
+        ("otherbot: unavailable_after: 25 Jun 2031 15:00:00 GMT, nofollow", false),
+        ("max-snippet: 0, max-image-preview:large, noindex", false),
+        ("follow, nofollower, index", false),
+        (": nofollow, ,", false),
     ];
-    for (value, nofollow, noindex) in rows {
+    for (value, nofollow) in rows {
         let mut directives = Directives::default();
         directives.add_header(value, "dragline");
-        assert_eq!(directives, Directives { nofollow, noindex }, "{value}");
+        let nofollow = nofollow.then_some(Nofollow::Header);
+        assert_eq!(directives, Directives { nofollow }, "{value}");
     }
 }
 
@@ -82,14 +85,14 @@ fn x_robots_tag() {
 fn headers_speak_for_the_page() {
     let tags = ["otherbot: none", "nofollow"];
     let page = read(&PageContext { x_robots_tag: &tags, ..utf8_html() }, b"<a href=/x>");
-    assert!(page.page_nofollow && !page.noindex && !page.references[0].nofollow);
+    assert_eq!((page.page_nofollow, page.references[0].nofollow), (Some(Nofollow::Header), false));
 }
 
 #[test]
 fn meta_robots_and_rel() {
     let page =
         read(&utf8_html(), b"<META NAME=DRAGLINE CONTENT=' NoFollow ,x'><meta name=robots content=noindex>");
-    assert!(page.page_nofollow && page.noindex);
+    assert_eq!(page.page_nofollow, Some(Nofollow::Meta));
     let page = read(&utf8_html(), b"<a rel='x NOFOLLOW' href=/1><a rel='ugc sponsored nofollower' href=/2>");
     assert_eq!(page.references.iter().map(|one| one.nofollow).collect::<Vec<_>>(), [true, false]);
 }

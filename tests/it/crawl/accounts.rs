@@ -1,6 +1,6 @@
 //! One page is one request and one record, and everything else is accounted for.
 
-use crate::harness::crawl;
+use crate::harness::{crawl, crawl_guarded};
 use crate::server::{Answer, Script, Server, page};
 
 #[test]
@@ -61,34 +61,87 @@ fn every_dedup_mode_and_filter_fetches_a_site_once() {
         assert_eq!(server.pages().len(), 400, "{dedup} {filter:?}: {}", run.summary);
         assert_eq!(run.number("pages.ok"), 400);
         assert_eq!(run.number("urls.discovered"), 1 + 400 * 12);
+        if dedup != "exact" {
+            assert_eq!(
+                run.number("filter.items"),
+                run.number("urls.unique"),
+                "{dedup}: two counts of one thing"
+            );
+        }
     }
 }
 
 #[test]
 fn each_skip_has_a_row_with_its_reason_and_the_rule_behind_it() {
-    let links = ["http://[::1/", "mailto:x@a.test", "http://other.test/", "/no/1", "/not.pdf", "/ok"];
+    let links = [
+        "http://[::1/",
+        "mailto:x@a.test",
+        "http://other.test/",
+        "/no/1",
+        "/not.pdf",
+        "/ok",
+        "/by-meta",
+        "/by-header",
+        "http://127.9.9.9/",
+    ];
+    let rel = "<a rel=nofollow href=/unwanted>x</a>";
+    let meta = "<meta name=robots content=nofollow><a href=/below-meta>x</a>";
+    let header = Answer::html("<a href=/below-header>x</a>").header("X-Robots-Tag", "nofollow");
     let script = Script::new()
         .on("/robots.txt", Answer::text("User-agent: *\nDisallow: /no\n"))
         .on("/", page(&links))
-        .on("/ok", Answer::html("ok"));
+        .on("/ok", Answer::html(rel))
+        .on("/by-meta", Answer::html(meta))
+        .on("/by-header", header);
     let server = Server::start(script);
     let run = crawl(&[server.url("/").as_str(), "--exclude", "[.]pdf$"]);
-    assert_eq!(run.number("pages.ok"), 2);
-    for (reason, named, rule) in [
-        ("bad_url", "http://[::1/", None),
-        ("other_scheme", "mailto:x@a.test", None),
-        ("out_of_scope", "http://other.test/", None),
-        ("robots_denied", "/no/1", Some("/no")),
-        ("excluded", "/not.pdf", Some("[.]pdf$")),
+    assert_eq!(run.number("pages.ok"), 4);
+    for (reason, named, detail) in [
+        ("bad_url", "http://[::1/", "invalid IPv6 address"),
+        ("other_scheme", "mailto:x@a.test", "scheme mailto"),
+        ("out_of_scope", "http://other.test/", "--scope host: only 127.0.0.1"),
+        ("out_of_scope", "http://127.9.9.9/", "--scope host: only 127.0.0.1"),
+        ("robots_denied", "/no/1", "robots.txt line 2: Disallow: /no"),
+        ("excluded", "/not.pdf", "--exclude [.]pdf$"),
+        ("nofollow", "/unwanted", "the link's rel=nofollow"),
+        ("nofollow", "/below-meta", "the page's meta robots"),
+        ("nofollow", "/below-header", "the answer's X-Robots-Tag"),
     ] {
-        let rows: Vec<_> = run.skipped.iter().filter(|row| row["reason"] == reason).collect();
-        assert_eq!(rows.len(), 1, "{reason}: {:?}", run.skipped);
-        assert!(rows[0]["url"].as_str().is_some_and(|url| url.ends_with(named)), "{reason}: {}", rows[0]);
-        if let Some(rule) = rule {
-            assert!(rows[0].to_string().contains(rule), "{reason} does not name {rule}: {}", rows[0]);
-        }
+        let ends = |row: &&serde_json::Value| row["url"].as_str().is_some_and(|url| url.ends_with(named));
+        let rows: Vec<_> = run.skipped.iter().filter(ends).collect();
+        assert_eq!(rows.len(), 1, "{named}: {:?}", run.skipped);
+        assert_eq!((&rows[0]["reason"], &rows[0]["detail"]), (&reason.into(), &detail.into()), "{named}");
     }
-    assert_eq!(run.skipped.len(), 5, "{:?}", run.skipped);
+    assert_eq!(run.skipped.len(), 9, "{:?}", run.skipped);
+}
+
+#[test]
+fn a_skip_for_a_private_address_names_it() {
+    let script = Script::new().rule(|request| {
+        let host = request.header("host")?;
+        let port = host.rsplit_once(':')?.1;
+        (request.path == "/").then(|| page(&[format!("http://inner.test:{port}/a")]))
+    });
+    let server = Server::start(script);
+    for robots in ["obey", "ignore"] {
+        let seed = server.url("/");
+        let run = crawl_guarded(&[
+            &seed,
+            "--scope",
+            "any",
+            "--resolve",
+            "inner.test:127.0.0.1",
+            "--robots",
+            robots,
+        ]);
+        let row = run.skipped.iter().find(|row| row["reason"] == "private_address");
+        let detail = row.and_then(|row| row["detail"].as_str()).unwrap_or_default();
+        assert!(
+            detail.contains("127.0.0.1, the address of inner.test, is a loopback address"),
+            "{robots}: {:?}",
+            run.skipped
+        );
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Starting, stopping and starting again: directories, signals and exit codes.
 
+#[cfg(target_os = "linux")]
+use crate::harness::wait;
 use crate::harness::{crawl, crawl_into, dragline, finish, rows, start};
 use crate::server::{Answer, Body, Script, Server, page};
 use std::path::Path;
@@ -106,6 +108,29 @@ fn a_second_interrupt_does_not_wait() {
     let run = finish(child, &output);
     assert!(run.summary.is_object(), "no summary: {}", run.stderr);
     assert!(run.code.is_some(), "it saved and left by itself");
+}
+
+/// Bytes that a pipe holds on Linux, so that one more has to wait for a reader.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 64 << 10;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_third_interrupt_leaves_at_once() {
+    let server = endless();
+    let directory = TempDir::new().unwrap();
+    // Whoever writes there waits for ever, and so the crawl can end in no other way.
+    let (_reader, mut writer) = std::io::pipe().unwrap();
+    std::io::Write::write_all(&mut writer, &vec![b'x'; PIPE_BYTES]).unwrap();
+    let mut command = dragline();
+    command.arg("crawl").arg(server.url("/c0")).args(["--delay", "0s", "-o"]);
+    let mut child = command.arg(directory.path().join("crawl")).stderr(writer).spawn().unwrap();
+    wait_for_pages(&server);
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    assert_eq!(wait(&mut child), Some(130));
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! Limits hold exactly, and say that they did.
 
-use crate::harness::crawl;
-use crate::server::{Answer, Script, Server, page};
+#[cfg(target_os = "linux")]
+use crate::harness::finish;
+use crate::harness::{Run, crawl, crawl_into};
+use crate::server::{Answer, Body, Script, Server, page};
 use std::fmt::Write as _;
+use std::time::Duration;
+use tempfile::TempDir;
 
 /// A page of `links` links, each to a leaf.
 fn wide(links: usize) -> Server {
@@ -108,6 +112,60 @@ fn max_time_ends_a_crawl_that_would_go_on() {
         "{}",
         run.summary
     );
+}
+
+/// A crawl of one page, asked at once and given a second.
+fn a_second_for(answer: Answer) -> Run {
+    let server = Server::start(Script::new().on("/", answer));
+    let directory = TempDir::new().unwrap();
+    let seed = server.url("/");
+    let given = [seed.as_str(), "--max-time", "1s", "--timeout", "10m", "--robots", "ignore"];
+    let run = crawl_into(&directory.path().join("crawl"), &given);
+    assert_eq!((run.code, &run.summary["end_reason"]), (Some(12), &"time_limit".into()), "{}", run.stderr);
+    run
+}
+
+#[test]
+fn what_is_in_flight_when_the_time_is_up_may_still_end() {
+    let run = a_second_for(page(&["/next"]).after(Duration::from_millis(1500)));
+    assert_eq!((run.number("pages.ok"), run.number("urls.in_flight")), (1, 0), "{}", run.summary);
+    assert_eq!(run.number("urls.queued"), 1, "nothing new is begun: {}", run.summary);
+}
+
+#[test]
+fn what_does_not_end_is_not_waited_for_when_the_time_is_up() {
+    let run = a_second_for(Answer::html("").body(Body::Never));
+    assert_eq!((run.number("pages.fetched"), run.number("urls.in_flight")), (0, 1), "{}", run.summary);
+}
+
+/// The binary where a shell allows it so many open files.
+#[cfg(target_os = "linux")]
+fn with_open_files(most: u32, output: &std::path::Path, arguments: &[&str]) -> Run {
+    use std::process::{Command, Stdio};
+
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n \"$1\"; shift; exec \"$@\"", "sh", &most.to_string()]);
+    command.args([env!("CARGO_BIN_EXE_dragline"), "crawl"]).args(arguments).arg("-o").arg(output);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(command.spawn().unwrap(), output)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn too_few_open_files_are_refused_before_anything_is_fetched() {
+    let server = wide(100);
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("deep/crawl");
+    let seed = server.url("/");
+    let given = [seed.as_str(), "--delay", "0s", "--concurrency", "32"];
+    let run = with_open_files(127, &output, &given);
+    assert_eq!((run.code, server.log().len()), (Some(3), 0), "{}", run.stderr);
+    for part in ["--concurrency 32 needs 128 open files", "only 127", "ulimit -n", "lower --concurrency"] {
+        assert!(run.stderr.contains(part), "{part} is missing in {}", run.stderr);
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+    let run = with_open_files(128, &output, &given);
+    assert_eq!((run.code, run.number("pages.ok")), (Some(0), 101), "{}", run.stderr);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! robots.txt over the wire: whose it is, how often it is asked for, and what waits for it.
 
-use crate::harness::crawl;
+use crate::harness::{crawl, dragline};
 use crate::server::{Answer, Body, Script, Server, page};
 use std::time::Duration;
 
@@ -123,4 +123,28 @@ fn the_rules_apply_to_redirects_too() {
     let run = crawl(&[server.url("/")]);
     assert_eq!(server.count("/landing"), 0);
     assert_eq!(run.skip_reason(&server.url("/landing")), Some("robots_denied"));
+}
+
+#[test]
+fn a_single_question_has_a_line_and_a_code_for_an_answer() {
+    let rules = "User-agent: *\nDisallow: /no\n\nUser-agent: mine\nDisallow: /\n";
+    let server = Server::start(Script::new().on("/robots.txt", Answer::text(rules)));
+    let directory = tempfile::TempDir::new().unwrap();
+    let file = directory.path().join("c.toml");
+    std::fs::write(&file, "robots-agent = 'mine'\nresolve = ['a.test:127.0.0.1']\n").unwrap();
+    let ask = |url: &str, more: &[&str]| {
+        let output = dragline().args(["robots", url]).args(more).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let answer = |code, line: &str| (Some(code), format!("{line}\n"));
+    let by_default = ask(&server.url("/no/1"), &[]);
+    assert_eq!(by_default, answer(9, "disallowed (line 2: Disallow: /no)"));
+    assert_eq!(ask(&server.url("/yes"), &[]), answer(0, "allowed (no rule applies)"));
+    assert_eq!(ask(&server.url("/yes"), &["--agent", "mine"]), answer(9, "disallowed (line 5: Disallow: /)"));
+    let named = server.url_of("a.test", "/yes");
+    let resolved = ["--resolve", "a.test:127.0.0.1", "--allow-private"];
+    assert_eq!(ask(&named, &resolved), answer(0, "allowed (no rule applies)"));
+    let configured = ask(&named, &["--config", file.to_str().unwrap()]);
+    assert_eq!(configured, answer(9, "disallowed (line 5: Disallow: /)"));
+    assert_eq!(ask("http://127.0.0.1:9/", &[]).0, Some(1), "no verdict is none of the two");
 }
