@@ -55,7 +55,19 @@ pub struct Decoder<'a>(pub &'a [u8]);
 
 impl<'a> Decoder<'a> {
     /// A whole number.
+    #[inline]
     pub fn number(&mut self) -> Result<u64, Malformed> {
+        // Most are small.
+        match self.0 {
+            [byte @ 0..0x80, rest @ ..] => {
+                self.0 = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_number(),
+        }
+    }
+
+    fn long_number(&mut self) -> Result<u64, Malformed> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;

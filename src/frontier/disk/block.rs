@@ -63,7 +63,7 @@ impl BlockBuilder {
     }
 
     /// Adds an entry.
-    pub(super) fn add(&mut self, lane: LaneKey, sequence: u64, referrer: Option<&str>, candidate: &[u8]) {
+    pub(super) fn add(&mut self, lane: LaneKey, sequence: u64, referrer: Option<&[u8]>, candidate: &[u8]) {
         if self.runs.last().is_none_or(|run| run.lane != lane) {
             self.close_run();
             self.runs.push(RunKey { lane, first: sequence, last: sequence });
@@ -74,14 +74,14 @@ impl BlockBuilder {
         let left_out = if self.count == 0 { 0 } else { sequence.saturating_sub(run.last + 1) };
         run.last = sequence;
         self.count += 1;
-        let changed = referrer.filter(|referrer| self.referrer.as_deref() != Some(referrer.as_bytes()));
+        let changed = referrer.filter(|referrer| self.referrer.as_deref() != Some(*referrer));
         let mut encoder = Encoder(&mut self.open);
         encoder.number(left_out << 1 | u64::from(changed.is_some()));
         if let Some(referrer) = changed {
-            encoder.text(referrer);
+            encoder.bytes(referrer);
             let kept = self.referrer.get_or_insert_default();
             kept.clear();
-            kept.extend_from_slice(referrer.as_bytes());
+            kept.extend_from_slice(referrer);
         }
         encoder.bytes(candidate);
     }
@@ -179,8 +179,8 @@ impl<'a> Run<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) sequence: u64,
-    /// The candidate's referrer, if it has one.
-    pub(super) referrer: Option<&'a str>,
+    /// The candidate's referrer, if it has one; text, but not looked at yet.
+    pub(super) referrer: Option<&'a [u8]>,
     pub(super) candidate: &'a [u8],
 }
 
@@ -190,7 +190,7 @@ pub(super) struct Entries<'a> {
     decoder: Decoder<'a>,
     next: u64,
     left: u64,
-    referrer: Option<&'a str>,
+    referrer: Option<&'a [u8]>,
 }
 
 impl<'a> Entries<'a> {
@@ -204,7 +204,7 @@ impl<'a> Entries<'a> {
         let sequence = self.next.checked_add(first >> 1).ok_or(Malformed)?;
         self.next = sequence.checked_add(1).ok_or(Malformed)?;
         if first & 1 == 1 {
-            self.referrer = Some(self.decoder.text()?);
+            self.referrer = Some(self.decoder.bytes()?);
         }
         Ok(Some(Entry { sequence, referrer: self.referrer, candidate: self.decoder.bytes()? }))
     }

@@ -5,6 +5,9 @@ use super::writer::BLOCK_BYTES;
 /// A buffer that has grown beyond this for an uncommonly large block is given back.
 const MOST_KEPT: usize = 4 * BLOCK_BYTES;
 
+/// Blocks that compete for the same places; the least that a cache has.
+const WAYS: usize = 8;
+
 #[derive(Debug, Default)]
 struct Slot {
     /// Number of the segment, and place of the block in it; nothing while the slot is free.
@@ -14,7 +17,8 @@ struct Slot {
     used: u64,
 }
 
-/// A fixed number of blocks; the one that was not asked for longest makes room.
+/// A fixed number of blocks, in sets of eight. A block may be anywhere in the set that it falls
+/// into; the one there that was not asked for longest makes room.
 #[derive(Debug)]
 pub(super) struct BlockCache {
     slots: Vec<Slot>,
@@ -22,10 +26,10 @@ pub(super) struct BlockCache {
 }
 
 impl BlockCache {
-    /// A cache of about so many bytes; one block at least, and as few as can be looked through.
+    /// A cache of about so many bytes; of one set at least.
     pub(super) fn new(bytes: usize) -> Self {
         let mut slots = Vec::new();
-        slots.resize_with((bytes / BLOCK_BYTES).clamp(1, 64), Slot::default);
+        slots.resize_with((bytes / BLOCK_BYTES / WAYS).max(1) * WAYS, Slot::default);
         Self { slots, time: 0 }
     }
 
@@ -37,11 +41,12 @@ impl BlockCache {
         read: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<&[u8], E> {
         self.time += 1;
+        let start = self.set_of(segment, offset);
+        let set = &mut self.slots[start..start + WAYS];
         let key = Some((segment, offset));
-        let held = self.slots.iter().position(|slot| slot.key == key);
-        let oldest = || (0..self.slots.len()).min_by_key(|slot| self.slots[*slot].used).unwrap_or_default();
-        let slot = held.unwrap_or_else(oldest);
-        let slot = &mut self.slots[slot];
+        let held = set.iter().position(|slot| slot.key == key);
+        let place = held.unwrap_or_else(|| (0..WAYS).min_by_key(|slot| set[*slot].used).unwrap_or_default());
+        let slot = &mut set[place];
         slot.used = self.time;
         if held.is_none() {
             slot.key = None;
@@ -51,6 +56,21 @@ impl BlockCache {
             slot.key = key;
         }
         Ok(&slot.raw)
+    }
+
+    /// Lets a block be the next of its set to make room: it is not expected to be asked for again.
+    pub(super) fn release(&mut self, segment: u64, offset: u64) {
+        let start = self.set_of(segment, offset);
+        let set = &mut self.slots[start..start + WAYS];
+        if let Some(slot) = set.iter_mut().find(|slot| slot.key == Some((segment, offset))) {
+            slot.used = 0;
+        }
+    }
+
+    /// The first slot of the set that a block falls into.
+    fn set_of(&self, segment: u64, offset: u64) -> usize {
+        let mixed = (segment << 40 ^ offset).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        mixed as usize % (self.slots.len() / WAYS) * WAYS
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

@@ -97,11 +97,20 @@ fn from_disk(
     most: usize,
     claimed: &mut VecDeque<Claimed>,
 ) -> Result<usize, FrontierError> {
-    let sought = files.locate(key, lane.cursor, lane.floor)?;
-    let found = sought.ok_or_else(|| missing(key.ticket(lane.cursor)))?;
+    let found = if let Some(found) = files.remembered(key, lane.cursor) {
+        found
+    } else {
+        let found = files.locate(key, lane.cursor, lane.floor)?;
+        found.ok_or_else(|| missing(key.ticket(lane.cursor)))?
+    };
     lane.floor = found.age;
     let raw = files.block(&found)?;
     let taken = from_run(raw, &found, key, lane, most, claimed);
+    if lane.cursor <= found.run.last {
+        files.remember(&found);
+    } else {
+        files.release(&found);
+    }
     taken.map_err(|Malformed| files.malformed(&found).into())
 }
 
@@ -114,7 +123,8 @@ fn from_run(
     claimed: &mut VecDeque<Claimed>,
 ) -> Result<usize, Malformed> {
     let mut entries = Run::find(raw, &found.run)?;
-    let mut referrer: Option<(&str, Arc<str>)> = None;
+    let mut referrer: Option<(&[u8], Arc<str>)> = None;
+    let mut before = None;
     let mut span: Option<(u64, u64)> = None;
     let mut taken = 0;
     while taken < most {
@@ -138,9 +148,13 @@ fn from_run(
             (_, text) => text.is_none(),
         };
         if !same {
-            referrer = entry.referrer.map(|text| (text, Arc::from(text)));
+            let text = entry.referrer.map(|bytes| str::from_utf8(bytes).map(|text| (bytes, Arc::from(text))));
+            referrer = text.transpose().map_err(|_| Malformed)?;
         }
-        let mut before = referrer.as_ref().map(|(_, referrer)| Arc::clone(referrer));
+        // A candidate without a referrer clears what it is given, but not that of the run.
+        if !same || before.is_none() {
+            before = referrer.as_ref().map(|(_, referrer)| Arc::clone(referrer));
+        }
         let mut decoder = Decoder(entry.candidate);
         let candidate = decode_candidate(&mut decoder, &mut before)?;
         if !decoder.is_empty() || lane.waiting_on_disk == 0 {

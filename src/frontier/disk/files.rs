@@ -7,9 +7,13 @@ use std::sync::Arc;
 use super::block::{BadBlock, RunKey, open_block};
 use super::cache::BlockCache;
 use super::lanes::LaneKey;
-use super::segment::{BlockPlace, Segment};
+use super::page::BlockPlace;
+use super::segment::Segment;
 use super::writer::SegmentWriter;
 use crate::store::{StateError, Storage};
+
+/// One place to resume a claim for so many bytes of cache.
+const RESUME_SHARE: usize = 128;
 
 /// A file that is of no use any more, and its bytes.
 #[derive(Debug)]
@@ -38,6 +42,18 @@ pub(super) struct Files {
     scratch: Vec<u8>,
     /// The run that was found last for an acknowledgement, and the age of its segment.
     last_run: Option<(RunKey, u64)>,
+    /// Where claims go on that ended within a run; each lane has one place it may be in.
+    resumes: Vec<Option<Resume>>,
+}
+
+/// Where a claim goes on.
+#[derive(Debug, Clone, Copy)]
+struct Resume {
+    /// Number of the segment.
+    number: u64,
+    age: u64,
+    place: BlockPlace,
+    run: RunKey,
 }
 
 /// An entry was looked for and found in a block: where.
@@ -65,6 +81,7 @@ impl Files {
             cache: BlockCache::new(cache_bytes),
             scratch: Vec::new(),
             last_run: None,
+            resumes: vec![None; (cache_bytes / RESUME_SHARE).clamp(16, 4_096).next_power_of_two()],
         }
     }
 
@@ -97,6 +114,28 @@ impl Files {
         Ok(None)
     }
 
+    fn resume_place(&self, lane: LaneKey) -> usize {
+        let mixed =
+            (u64::from(lane.queue.0) << 8 | u64::from(lane.class)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & (self.resumes.len() - 1)
+    }
+
+    /// Notes where the lane's next claim begins, which spares it the look into the index.
+    pub(super) fn remember(&mut self, found: &Found) {
+        let Some(segment) = self.segments.get(found.index) else { return };
+        let place = self.resume_place(found.run.lane);
+        self.resumes[place] =
+            Some(Resume { number: segment.number, age: found.age, place: found.place, run: found.run });
+    }
+
+    /// Where this sequence is, if that was noted and is still so.
+    pub(super) fn remembered(&self, lane: LaneKey, sequence: u64) -> Option<Found> {
+        let Resume { number, age, place, run } = self.resumes[self.resume_place(lane)]?;
+        let index = self.index_of(age);
+        let valid = run.lane == lane && run.first <= sequence && sequence <= run.last;
+        (valid && self.segments.get(index)?.number == number).then_some(Found { age, index, place, run })
+    }
+
     /// The age of the segment that holds this sequence of a lane, if one does that is not older
     /// than `floor`.
     pub(super) fn age_of(
@@ -123,6 +162,14 @@ impl Files {
             open_block(scratch, raw)
                 .map_err(|BadBlock(problem)| StateError::damaged(&segment.path, found.place.offset, problem))
         })
+    }
+
+    /// The run that was found in a block is claimed. Other lanes may have runs in it, but most
+    /// often it is theirs alone.
+    pub(super) fn release(&mut self, found: &Found) {
+        if let Some(segment) = self.segments.get(found.index) {
+            self.cache.release(segment.number, found.place.offset);
+        }
     }
 
     /// A block that passed its checksum does not hold what the index says.
@@ -200,6 +247,7 @@ impl Files {
 
     pub(super) fn memory_bytes(&self) -> usize {
         let segments: usize = self.segments.iter().map(Segment::memory_bytes).sum();
-        segments + self.cache.memory_bytes() + self.scratch.capacity()
+        let resumes = self.resumes.len() * size_of::<Option<Resume>>();
+        segments + self.cache.memory_bytes() + self.scratch.capacity() + resumes
     }
 }

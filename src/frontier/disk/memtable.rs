@@ -129,8 +129,8 @@ impl Memtable {
         self.entries.get(index as usize).copied()
     }
 
-    fn text(&self, place: u32) -> Result<&str, Malformed> {
-        Decoder(self.bytes.get(place as usize..).unwrap_or_default()).text()
+    fn referrer(&self, place: u32) -> Result<&[u8], Malformed> {
+        Decoder(self.bytes.get(place as usize..).unwrap_or_default()).bytes()
     }
 
     /// Moves on to the lane's entry with this sequence or, where there is none, past the end; decodes it.
@@ -151,7 +151,8 @@ impl Memtable {
             (_, NONE) => None,
             (Some((place, referrer)), wanted) if *place == wanted => Some(Arc::clone(referrer)),
             (_, wanted) => {
-                let referrer: Arc<str> = Arc::from(self.text(wanted)?);
+                let text = str::from_utf8(self.referrer(wanted)?).map_err(|_| Malformed)?;
+                let referrer: Arc<str> = Arc::from(text);
                 reading.referrer = Some((wanted, Arc::clone(&referrer)));
                 Some(referrer)
             }
@@ -165,12 +166,12 @@ impl Memtable {
     }
 
     /// The entries of a lane, oldest first: referrer and encoded candidate.
-    pub(super) fn entries(&self, listed: &Listed) -> impl Iterator<Item = (Option<&str>, &[u8])> {
+    pub(super) fn entries(&self, listed: &Listed) -> impl Iterator<Item = (Option<&[u8]>, &[u8])> {
         let mut next = listed.first;
         std::iter::from_fn(move || {
             let entry = self.entry(next)?;
             next = entry.next;
-            let referrer = if entry.referrer == NONE { None } else { self.text(entry.referrer).ok() };
+            let referrer = if entry.referrer == NONE { None } else { self.referrer(entry.referrer).ok() };
             Some((referrer, self.encoded(entry)))
         })
     }

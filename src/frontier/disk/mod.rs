@@ -25,6 +25,7 @@ mod files;
 mod lanes;
 mod memtable;
 mod merge;
+mod page;
 mod ranges;
 mod segment;
 #[cfg(test)]
@@ -37,11 +38,12 @@ use std::sync::Arc;
 
 use super::{Claimed, Frontier, FrontierError, QueueId, Ticket, class_of};
 use crate::model::Candidate;
-use crate::store::{Encoder, Storage};
+use crate::store::{Encoder, StateError, Storage};
 use files::Files;
-use lanes::{LaneKey, Lanes};
+use lanes::{Lane, LaneKey, Lanes};
 use memtable::Memtable;
 use merge::{Merge, Progress};
+use writer::SegmentWriter;
 
 /// For each byte pushed or claimed so many are merged, while a merge is under way, and twice as
 /// many with each sixth of [`DiskSettings::most_segments`] that there are too many: as slow as can
@@ -59,7 +61,8 @@ const CANDIDATE_BYTES: usize = 100;
 pub struct DiskSettings {
     /// Bytes of the memtable; 2 to 8 MiB are good, some hundred KiB work. At least 4 KiB are taken.
     pub memtable_bytes: usize,
-    /// Bytes of decompressed blocks that are kept; at most 64 blocks of 8 KiB are.
+    /// Bytes of decompressed blocks that are kept, eight of 4 KiB at least. Where queues take turns
+    /// it is good to have a block for each. The places where claims go on take up to 0.3 MiB beside it.
     pub cache_bytes: usize,
     /// Segments there may be before some are merged, at least 8. Each is an open file. While a
     /// merge is under way there may be up to twice as many.
@@ -76,9 +79,9 @@ impl DiskSettings {
             usize::try_from(bytes / 16 * part).unwrap_or(usize::MAX).clamp(least, most)
         };
         Self {
-            memtable_bytes: share(10, 256 << 10, 8 << 20),
-            cache_bytes: share(2, 64 << 10, 512 << 10),
-            most_segments: 96,
+            memtable_bytes: share(8, 256 << 10, 8 << 20),
+            cache_bytes: share(4, 64 << 10, 16 << 20),
+            most_segments: 128,
         }
     }
 }
@@ -161,29 +164,7 @@ impl DiskFrontier {
         for key in self.touched.drain(..) {
             // One that was forgotten since is wholly acknowledged.
             let Some(lane) = self.lanes.get_mut(key) else { continue };
-            let had_waiting = lane.waiting_on_disk > 0;
-            let mut claimed: Option<(u64, u64)> = None;
-            let listed = std::mem::take(&mut lane.listed);
-            for (sequence, (referrer, candidate)) in
-                (lane.memtable_from..).zip(self.memtable.entries(&listed))
-            {
-                if lane.is_acknowledged(sequence) {
-                    continue;
-                }
-                writer.add(storage.as_ref(), key, sequence, referrer, candidate)?;
-                if sequence < lane.cursor {
-                    claimed = Some((claimed.map_or(sequence, |(first, _)| first), sequence));
-                } else {
-                    lane.waiting_on_disk += 1;
-                }
-            }
-            if let Some((first, last)) = claimed {
-                lane.note_span(first, last, age);
-            }
-            if !had_waiting {
-                lane.floor = age;
-            }
-            lane.memtable_from = lane.tail;
+            write_lane(lane, key, age, &self.memtable, &mut writer, storage.as_ref())?;
         }
         self.memtable.clear();
         if let Some(segment) = writer.finish(storage.as_ref(), age, 0)? {
@@ -264,6 +245,38 @@ impl DiskFrontier {
     pub fn queues(&self) -> impl Iterator<Item = (QueueId, u64)> {
         self.lanes.queues().map(|queue| (queue.id, queue.waiting))
     }
+}
+
+/// Writes what is not acknowledged of a lane's entries in the memtable.
+fn write_lane(
+    lane: &mut Lane,
+    key: LaneKey,
+    age: u64,
+    memtable: &Memtable,
+    writer: &mut SegmentWriter,
+    storage: &dyn Storage,
+) -> Result<(), StateError> {
+    if lane.waiting_on_disk == 0 {
+        lane.floor = age;
+    }
+    let mut claimed: Option<(u64, u64)> = None;
+    let listed = std::mem::take(&mut lane.listed);
+    for (sequence, (referrer, candidate)) in (lane.memtable_from..).zip(memtable.entries(&listed)) {
+        if lane.is_acknowledged(sequence) {
+            continue;
+        }
+        writer.add(storage, key, sequence, referrer, candidate)?;
+        if sequence < lane.cursor {
+            claimed = Some((claimed.map_or(sequence, |(first, _)| first), sequence));
+        } else {
+            lane.waiting_on_disk += 1;
+        }
+    }
+    if let Some((first, last)) = claimed {
+        lane.note_span(first, last, age);
+    }
+    lane.memtable_from = lane.tail;
+    Ok(())
 }
 
 impl Frontier for DiskFrontier {

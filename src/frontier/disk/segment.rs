@@ -3,16 +3,7 @@
 //! ```text
 //! header     of kind segment                         16 bytes
 //! groups     blocks, and after them their page       until the root
-//! page       crc32 of what follows                   4 bytes, little endian
-//!            place of the first block in the file    number
-//!            for each block:
-//!              bytes of the block                    number
-//!              runs                                  number
-//!              for each run:
-//!                queue, less that of the run before  number
-//!                class                               1 byte
-//!                first sequence                      number
-//!                last sequence, less the first       number
+//! page       of the index: see there                 about 1 KiB
 //! root       entries                                 number
 //!            pages                                   number
 //!            for each page:
@@ -23,13 +14,14 @@
 //!            crc32 of the root and of its length     4 bytes, little endian
 //! ```
 //!
-//! A page is about a kilobyte and speaks of some thousands of candidates. Only the root is kept in
-//! memory: a fence of 32 bytes a page. Pages and blocks are read when they are needed.
+//! A [page](super::page) speaks of some thousands of candidates. Only the root is kept in memory: a
+//! fence of 32 bytes a page. Pages and blocks are read when they are needed.
 
 use std::path::{Path, PathBuf};
 
 use super::block::RunKey;
 use super::lanes::LaneKey;
+use super::page::{BlockPlace, PageRuns};
 use crate::frontier::QueueId;
 use crate::store::{
     Decoder, Encoder, FileKind, HEADER_BYTES, Malformed, StateError, Storage, StorageFile, check_header,
@@ -52,13 +44,6 @@ impl Fence {
     fn lane(&self) -> LaneKey {
         LaneKey { queue: self.queue, class: self.class }
     }
-}
-
-/// Where a block is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BlockPlace {
-    pub(super) offset: u64,
-    pub(super) length: u64,
 }
 
 /// A segment that is whole.
@@ -198,6 +183,7 @@ impl Segment {
             }
             self.read_page(page, scratch)?;
             let mut runs = self.page_runs(page, scratch)?;
+            self.damage(page, runs.skip_to(lane, sequence))?;
             while let Some((place, run)) = self.damage(page, runs.next())? {
                 if run.lane == lane && run.last >= sequence {
                     return Ok(Some((place, run)));
@@ -249,8 +235,7 @@ fn read_root(path: &Path, file: &dyn StorageFile, length: u64) -> Result<(Vec<Fe
     file.read_at(root_end, &mut end).map_err(short_or_io(path, root_end))?;
     let root_length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]);
     let check = u32::from_le_bytes([end[4], end[5], end[6], end[7]]);
-    let room = root_end - HEADER_BYTES as u64;
-    if u64::from(root_length) > room {
+    if u64::from(root_length) > root_end - HEADER_BYTES as u64 {
         return Err(StateError::damaged(path, root_end, "the root is larger than the file"));
     }
     let root_start = root_end - u64::from(root_length);
@@ -308,53 +293,4 @@ fn decode_root(decoder: &mut Decoder<'_>, root_start: u64) -> Result<(Vec<Fence>
         fences.push(fence);
     }
     if decoder.is_empty() { Ok((fences, entries)) } else { Err(Malformed) }
-}
-
-/// Appends to a page what it says of one block; `queue` is that of the run before, 0 at first.
-pub(super) fn encode_block_entry(length: usize, runs: &[RunKey], queue: &mut u32, page: &mut Vec<u8>) {
-    let mut encoder = Encoder(page);
-    encoder.number(length as u64);
-    encoder.number(runs.len() as u64);
-    for run in runs {
-        encoder.number(u64::from(run.lane.queue.0 - *queue));
-        encoder.byte(run.lane.class);
-        encoder.number(run.first);
-        encoder.number(run.last - run.first);
-        *queue = run.lane.queue.0;
-    }
-}
-
-/// The runs of a page, in order, with the blocks they are in.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PageRuns<'a> {
-    decoder: Decoder<'a>,
-    block: BlockPlace,
-    /// Of the present block.
-    runs_left: u64,
-    queue: u32,
-}
-
-impl<'a> PageRuns<'a> {
-    fn new(page: &'a [u8]) -> Result<Self, Malformed> {
-        let mut decoder = Decoder(page.get(4..).ok_or(Malformed)?);
-        let offset = decoder.number()?;
-        Ok(Self { decoder, block: BlockPlace { offset, length: 0 }, runs_left: 0, queue: 0 })
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<(BlockPlace, RunKey)>, Malformed> {
-        while self.runs_left == 0 {
-            if self.decoder.is_empty() {
-                return Ok(None);
-            }
-            self.block.offset = self.block.offset.checked_add(self.block.length).ok_or(Malformed)?;
-            self.block.length = u64::from(self.decoder.small::<u32>()?);
-            self.runs_left = self.decoder.number()?;
-        }
-        self.runs_left -= 1;
-        self.queue = self.queue.checked_add(self.decoder.small()?).ok_or(Malformed)?;
-        let lane = LaneKey { queue: QueueId(self.queue), class: self.decoder.byte()? };
-        let first = self.decoder.number()?;
-        let last = first.checked_add(self.decoder.number()?).ok_or(Malformed)?;
-        Ok(Some((self.block, RunKey { lane, first, last })))
-    }
 }

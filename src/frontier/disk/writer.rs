@@ -6,11 +6,12 @@ use lz4_flex::block::CompressTable;
 
 use super::block::BlockBuilder;
 use super::lanes::LaneKey;
-use super::segment::{Fence, Segment, encode_block_entry, encode_root, file_name};
+use super::page::encode_block_entry;
+use super::segment::{Fence, Segment, encode_root, file_name};
 use crate::store::{Encoder, FileKind, StateError, Storage, StorageFile, header};
 
 /// A block is closed when it holds so many bytes, before compression.
-pub(super) const BLOCK_BYTES: usize = 8 << 10;
+pub(super) const BLOCK_BYTES: usize = 4 << 10;
 
 /// A page of the index is closed when it has so many bytes.
 const PAGE_BYTES: usize = 1 << 10;
@@ -32,8 +33,6 @@ pub(super) struct SegmentWriter {
     page: Vec<u8>,
     /// What the open page begins with.
     fence: Option<Fence>,
-    /// The queue of the last run in the open page.
-    page_queue: u32,
     fences: Vec<Fence>,
     entries: u64,
     table: CompressTable,
@@ -56,7 +55,6 @@ impl SegmentWriter {
             block: BlockBuilder::default(),
             page: Vec::new(),
             fence: None,
-            page_queue: 0,
             fences: Vec::new(),
             entries: 0,
             table: CompressTable::small(),
@@ -69,10 +67,10 @@ impl SegmentWriter {
         storage: &dyn Storage,
         lane: LaneKey,
         sequence: u64,
-        referrer: Option<&str>,
+        referrer: Option<&[u8]>,
         candidate: &[u8],
     ) -> Result<(), StateError> {
-        let needed = candidate.len() + referrer.map_or(0, str::len);
+        let needed = candidate.len() + referrer.map_or(0, <[u8]>::len);
         if self.block.len() > 0 && self.block.len() + needed > BLOCK_BYTES {
             self.close_block(storage)?;
         }
@@ -97,9 +95,8 @@ impl SegmentWriter {
             Encoder(&mut self.page).number(offset);
             let (queue, class) = (first.lane.queue, first.lane.class);
             self.fence = Some(Fence { queue, class, length: 0, first: first.first, offset: 0 });
-            self.page_queue = 0;
         }
-        encode_block_entry(length, &runs, &mut self.page_queue, &mut self.page);
+        encode_block_entry(length, &runs, &mut self.page);
         if self.page.len() >= PAGE_BYTES {
             self.close_page();
         }

@@ -23,11 +23,11 @@ pub(super) fn candidate(number: u64, depth: u32) -> Candidate {
         origin_length: 14,
         key: number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         depth,
-        via: if number % 3 == 0 { Via::Seed } else { Via::Link },
+        via: if number.is_multiple_of(3) { Via::Seed } else { Via::Link },
         hops: (number % 4) as u32,
-        carries_scope: number % 5 == 0,
+        carries_scope: number.is_multiple_of(5),
         // Some without, the others of pages of four links.
-        referrer: (number % 3 != 0).then(|| Arc::from(format!("http://from.test/{}", number / 4))),
+        referrer: (!number.is_multiple_of(3)).then(|| Arc::from(format!("http://from.test/{}", number / 4))),
     }
 }
 
