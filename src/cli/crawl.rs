@@ -32,6 +32,10 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
     start(&layers::merged(typed, matches, arguments.config.as_deref())?)
 }
 
+/// One more arena of the allocator for so many bytes of budget: what an arena keeps for itself is
+/// small beside it.
+const MEMORY_PER_ARENA: u64 = 128 << 20;
+
 /// Crawls as the options say; nothing is fetched and nothing old deleted before
 /// all of them, and the seeds, are found good.
 pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
@@ -43,6 +47,7 @@ pub(super) fn start(options: &Options) -> Result<ExitCode, Failure> {
         directory.withdraw();
         return Err(failure);
     }
+    dragline::budget::allow_arenas(config.memory / MEMORY_PER_ARENA);
     let crawl = build(options, directory)?;
     let mut display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
     for note in crawl.notes() {

@@ -12,6 +12,7 @@ mod gather;
 mod job;
 mod observer;
 mod plan;
+mod pressure;
 #[doc(hidden)]
 pub mod probe;
 mod reporter;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::budget::{Change, Step};
 use crate::frontier::DrainReason;
 use crate::model::PageError;
 use crate::stats::Snapshot;
@@ -57,6 +58,8 @@ pub enum Event {
         /// The same as a sentence: what it means, and what to do.
         sentence: String,
     },
+    /// Memory runs short, or no longer does.
+    MemoryStep(Change),
     /// The crawl was asked to stop and waits for what is in flight.
     Stopping {
         /// Requests in flight.
@@ -96,6 +99,16 @@ impl fmt::Display for Event {
             }
             Event::FilterGrew { urls } => write!(out, "the filter has grown: it is made for {urls} URLs now"),
             Event::FilterHealth { sentence, .. } => write!(out, "the filter is {sentence}"),
+            Event::MemoryStep(Change { to, used, limit, .. }) => {
+                let words = match to {
+                    Step::Free => "all is well again",
+                    Step::Shrink => "fewer requests at once",
+                    Step::Spill => "what waits goes to disk",
+                    Step::Pause => "one request at a time",
+                };
+                let (used, limit) = (used >> 10, limit >> 10);
+                write!(out, "memory: {used} KiB of {limit} KiB are in use: {words}")
+            }
             Event::Stopping { in_flight } => write!(
                 out,
                 "stopping: {in_flight} requests in flight are waited for; interrupt again to save at once"

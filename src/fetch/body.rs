@@ -96,11 +96,7 @@ pub(super) struct Body {
 
 impl Body {
     /// The body that comes from `source` behind these headers.
-    pub(super) fn new(
-        source: Incoming,
-        headers: &HeaderMap,
-        limits: Limits,
-    ) -> Body {
+    pub(super) fn new(source: Incoming, headers: &HeaderMap, limits: Limits) -> Body {
         Body {
             source: Some(source),
             coding: coding_of(headers, &limits),
@@ -349,7 +345,9 @@ fn coding_of(headers: &HeaderMap, limits: &Limits) -> Coding {
     }
     match parse_codings(headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes)) {
         Ok(codings) if codings.is_empty() => Coding::Plain,
-        Ok(codings) => Coding::Coded(Box::new(Chain::new(&codings, wire_limit(limits.bytes), limits.windows))),
+        Ok(codings) => {
+            Coding::Coded(Box::new(Chain::new(&codings, wire_limit(limits.bytes), limits.windows)))
+        }
         Err(error) => Coding::Unknown(error),
     }
 }

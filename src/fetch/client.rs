@@ -19,9 +19,9 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::address::AddressGuard;
 use super::body::{Limits, MOST_HELD};
+use super::connect::Connector;
 use super::cookies::CookieJar;
 use super::decode::MAX_LAYERS;
-use super::connect::Connector;
 use super::error::{Situation, no_answer, too_slow};
 use super::headers::{self, ExtraHeaders};
 use super::idle::IdleBound;
@@ -140,16 +140,9 @@ impl Fetcher {
         let keep_for = config.delay.saturating_mul(if config.random_wait { 3 } else { 2 }) / 2 + IDLE_SLACK;
         let kept = keep_for <= MAX_IDLE;
         Ok(Fetcher(Arc::new(Inner {
-            pooled: client(
-                connector.clone(),
-                config.per_host.clamp(1, config.concurrency.max(1)),
-                keep_for,
-            ),
+            pooled: client(connector.clone(), config.per_host.clamp(1, config.concurrency.max(1)), keep_for),
             single: client(connector, 0, keep_for),
-            idle: IdleBound::new(
-                if kept { most_kept(config.concurrency) } else { 0 },
-                keep_for,
-            ),
+            idle: IdleBound::new(if kept { most_kept(config.concurrency) } else { 0 }, keep_for),
             guard,
             proxies,
             defaults: HeaderMap::from_iter([

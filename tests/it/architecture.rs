@@ -27,7 +27,8 @@ const ROWS: &[(u8, &[&str])] = &[
 const ROOTS: &[&str] = &["lib.rs", "main.rs"];
 
 /// The leaf modules whose work needs `unsafe`: operating system and processor.
-const UNSAFE_LEAVES: &[&str] = &["budget/system.rs", "visited/memory.rs", "visited/simd.rs", "visited/simd/x86.rs"];
+const UNSAFE_LEAVES: &[&str] =
+    &["budget/system.rs", "visited/memory.rs", "visited/simd.rs", "visited/simd/x86.rs"];
 
 /// A source tree: path below `src/` → text.
 type Tree = BTreeMap<String, String>;
