@@ -53,6 +53,11 @@ impl Lease {
         self.units().saturating_mul(UNIT)
     }
 
+    /// Bytes of the pool that nobody holds.
+    pub fn free_bytes(&self) -> usize {
+        self.pool.free_bytes()
+    }
+
     /// Covers `bytes` in all from now on, if that takes no waiting; says whether it does.
     pub fn try_hold(&mut self, bytes: usize) -> bool {
         let missing = self.missing(bytes);

@@ -21,39 +21,120 @@ pub fn available_memory() -> Option<u64> {
     }
 }
 
-/// The lowest memory limit along the groups that `/proc/self/cgroup` names.
-fn group_limit(root: &Path, groups: &str) -> Option<u64> {
-    groups.lines().filter_map(|line| line_limit(root, line)).min()
+/// Usage and limit of a control group, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupReading {
+    /// What its processes use, without what the system holds of files and can give up at once.
+    pub used: u64,
+    /// What they may use.
+    pub limit: u64,
 }
 
-/// The limit for one line `number:controllers:path`; version 2 names no controller.
-fn line_limit(root: &Path, line: &str) -> Option<u64> {
+/// The control group of this process that is nearest to its limit. `None` where none has a limit.
+pub fn group_reading() -> Option<GroupReading> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    nearest_group(Path::new("/sys/fs/cgroup"), &groups)
+}
+
+fn nearest_group(root: &Path, groups: &str) -> Option<GroupReading> {
+    let levels = groups.lines().filter_map(|line| memory_group(root, line)).flat_map(|group| {
+        group
+            .levels()
+            .into_iter()
+            .filter_map(move |folder| group.version.reading(&folder))
+            .collect::<Vec<_>>()
+    });
+    levels.max_by(|one, other| {
+        let crossed =
+            |one: &GroupReading, other: &GroupReading| u128::from(one.used) * u128::from(other.limit);
+        crossed(one, other).cmp(&crossed(other, one))
+    })
+}
+
+/// The lowest memory limit along the groups that `/proc/self/cgroup` names.
+fn group_limit(root: &Path, groups: &str) -> Option<u64> {
+    let groups = groups.lines().filter_map(|line| memory_group(root, line));
+    groups
+        .flat_map(|group| {
+            group
+                .levels()
+                .into_iter()
+                .filter_map(move |folder| group.version.limit(&folder))
+                .collect::<Vec<_>>()
+        })
+        .min()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    /// The limit of a group itself. `memory.high` is one as well: above it, processes are slowed to a crawl.
+    fn limit(self, folder: &Path) -> Option<u64> {
+        let files: &[&str] = match self {
+            Version::One => &["memory.limit_in_bytes"],
+            Version::Two => &["memory.max", "memory.high"],
+        };
+        files.iter().filter_map(|file| number_in(&folder.join(file))).min()
+    }
+
+    fn reading(self, folder: &Path) -> Option<GroupReading> {
+        let limit = self.limit(folder)?;
+        let (usage, files) = match self {
+            Version::One => ("memory.usage_in_bytes", ["total_inactive_file", "total_active_file"]),
+            Version::Two => ("memory.current", ["inactive_file", "active_file"]),
+        };
+        let used = number_in(&folder.join(usage))?;
+        let statistics = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+        let of_files = files.iter().filter_map(|name| statistic(&statistics, name)).sum();
+        Some(GroupReading { used: used.saturating_sub(of_files), limit })
+    }
+}
+
+/// A group that bounds memory.
+struct Group {
+    version: Version,
+    root: PathBuf,
+    folder: PathBuf,
+}
+
+impl Group {
+    /// The group's folder and those above it, up to the root: a parent's limit binds its children.
+    /// Inside a container the path is often the host's and does not exist; then what does exist
+    /// above it counts.
+    fn levels(&self) -> Vec<PathBuf> {
+        let above = self.folder.ancestors().take_while(|folder| folder.starts_with(&self.root));
+        above.map(Path::to_owned).collect()
+    }
+}
+
+/// The group of one line `number:controllers:path`, if it bounds memory; version 2 names no controller.
+fn memory_group(root: &Path, line: &str) -> Option<Group> {
     let mut fields = line.splitn(3, ':').skip(1);
     let controllers = fields.next()?;
     let path = fields.next()?.trim_start_matches('/');
-    if controllers.is_empty() {
-        return lowest_along(root, path, "memory.max");
-    }
-    let of_memory = controllers.split(',').any(|name| name == "memory");
-    of_memory.then(|| lowest_along(&root.join("memory"), path, "memory.limit_in_bytes")).flatten()
+    let (version, root) = if controllers.is_empty() {
+        // beside version 1, version 2 has a folder of its own
+        let unified = root.join("unified");
+        (Version::Two, if unified.is_dir() { unified } else { root.to_owned() })
+    } else if controllers.split(',').any(|name| name == "memory") {
+        (Version::One, root.join("memory"))
+    } else {
+        return None;
+    };
+    Some(Group { version, folder: root.join(path), root })
 }
 
-/// The lowest limit from a group up to its root: a parent's limit binds its
-/// children. Inside a container the path is often the host's and does not
-/// exist; then what does exist above it counts.
-fn lowest_along(root: &Path, path: &str, file: &str) -> Option<u64> {
-    let mut folder: PathBuf = root.join(path);
-    let mut lowest: Option<u64> = None;
-    loop {
-        let limit =
-            fs::read_to_string(folder.join(file)).ok().and_then(|text| text.trim().parse::<u64>().ok());
-        if let Some(limit) = limit {
-            lowest = Some(lowest.map_or(limit, |so_far| so_far.min(limit)));
-        }
-        if folder == root || !folder.pop() {
-            return lowest;
-        }
-    }
+fn number_in(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// The figure of a line `name figure`.
+fn statistic(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -89,6 +170,38 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         write(root.path(), "memory.max", "7000\n");
         assert_eq!(group_limit(root.path(), "0::/system.slice/docker-1\n"), Some(7000));
+    }
+
+    #[test]
+    fn memory_high_is_a_limit_and_version_2_may_stand_beside_version_1() {
+        let root = tempfile::tempdir().expect("a folder");
+        write(root.path(), "unified/a/memory.max", "9000\n");
+        write(root.path(), "unified/a/memory.high", "6000\n");
+        write(root.path(), "memory/a/memory.limit_in_bytes", "8000\n");
+        assert_eq!(group_limit(root.path(), "0::/a\n"), Some(6000));
+        assert_eq!(group_limit(root.path(), "3:memory:/a\n0::/a\n"), Some(6000));
+    }
+
+    #[test]
+    fn the_group_nearest_to_its_limit_is_read() {
+        let root = tempfile::tempdir().expect("a folder");
+        write(root.path(), "a/memory.max", "1000\n");
+        write(root.path(), "a/memory.current", "950\n");
+        write(root.path(), "a/memory.stat", "anon 500\ninactive_file 300\nactive_file 100\n");
+        write(root.path(), "a/b/memory.max", "600\n");
+        write(root.path(), "a/b/memory.current", "480\n");
+        write(root.path(), "a/b/c/memory.max", "max\n");
+        write(root.path(), "a/b/c/memory.current", "400\n");
+        assert_eq!(nearest_group(root.path(), "0::/a/b/c\n"), Some(GroupReading { used: 480, limit: 600 }));
+        assert_eq!(nearest_group(root.path(), "0::/a\n"), Some(GroupReading { used: 550, limit: 1000 }));
+        assert_eq!(nearest_group(root.path(), "0::/\n"), None);
+        write(root.path(), "memory/x/memory.limit_in_bytes", "5000\n");
+        write(root.path(), "memory/x/memory.usage_in_bytes", "4000\n");
+        write(root.path(), "memory/x/memory.stat", "inactive_file 1\ntotal_inactive_file 1500\n");
+        assert_eq!(
+            nearest_group(root.path(), "4:memory:/x\n"),
+            Some(GroupReading { used: 2500, limit: 5000 })
+        );
     }
 
     #[test]

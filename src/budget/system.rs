@@ -18,6 +18,12 @@ pub fn economize() {
     code::map_by_page();
 }
 
+/// Lets glibc's allocator have up to `most` arenas, so that threads wait less for each other; each may
+/// keep some memory that no other can use. To be called before the threads exist.
+pub fn allow_arenas(most: u64) {
+    allocator::allow_arenas(libc::c_int::try_from(most).unwrap_or(libc::c_int::MAX).max(1));
+}
+
 /// Gives back what is not in use: free blocks inside the allocator, and code that has not run
 /// lately. What is still needed comes back by itself, at a microsecond or less a page.
 pub fn release_unused() {
@@ -46,6 +52,11 @@ mod allocator {
         }
     }
 
+    pub(super) fn allow_arenas(most: libc::c_int) {
+        // SAFETY: as above.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, most) };
+    }
+
     pub(super) fn release_free() {
         // SAFETY: looks for free pages under the allocator's own locks; no block in use is touched.
         unsafe { libc::malloc_trim(0) };
@@ -55,6 +66,7 @@ mod allocator {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 mod allocator {
     pub(super) fn keep_little() {}
+    pub(super) fn allow_arenas(_: libc::c_int) {}
     pub(super) fn release_free() {}
 }
 

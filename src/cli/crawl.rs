@@ -33,6 +33,10 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
     start(&Layers::merge(typed, matches, arguments.config.as_deref())?)
 }
 
+/// One more arena of the allocator for so many bytes of budget: what an arena keeps for itself is
+/// small beside it.
+const MEMORY_PER_ARENA: u64 = 128 << 20;
+
 /// Crawls as the options say; nothing is fetched and nothing old deleted before
 /// all of them, and the seeds, are found good.
 pub(super) fn start(layers: &Layers<'_>) -> Result<ExitCode, Failure> {
@@ -50,6 +54,7 @@ pub(super) fn start(layers: &Layers<'_>) -> Result<ExitCode, Failure> {
 
 /// Runs a crawl and shows how it goes and how it ended.
 pub(super) fn run_to_the_end(crawl: Crawl, mut display: Display, path: &Path) -> Result<ExitCode, Failure> {
+    dragline::budget::allow_arenas(crawl.config().memory / MEMORY_PER_ARENA);
     for note in crawl.notes() {
         display.notice(note);
     }

@@ -9,11 +9,12 @@ use super::drive::Drive;
 use super::keeper::Pace;
 use super::observer::Observer;
 use super::plan::{FilterPlan, PlanError, plan};
+use super::pressure::Pressure;
 use super::reporter::Reporter;
 use super::setup::{self, Parts};
 use super::shutdown::{StopHandle, listen};
 use super::worker::Shared;
-use crate::budget::Plan;
+use crate::budget::{Plan, release_unused};
 use crate::config::{Config, ConfigError, Options, RobotsPolicy};
 use crate::extract::ExtractLimits;
 use crate::fetch::{FetchSetupError, Fetcher};
@@ -261,6 +262,7 @@ impl CrawlBuilder {
             keep_bodies,
             limits,
             batch_text,
+            steps: std::sync::Mutex::default(),
             scratch,
         };
         let (stop, stopped) = StopHandle::new();
@@ -426,12 +428,16 @@ impl Crawl {
     }
 
     fn reporter(&self, started: Instant) -> Reporter {
-        Reporter::new(self.shared.config.clone(), self.plan, self.shared.fetcher.clone(), started)
+        Reporter::new(self.shared.clone(), self.plan, started)
     }
 
     fn drive(&mut self, observer: &mut dyn Observer, started: Instant) -> Result<EndReason, CoreError> {
+        // What the beginning needed is needed no more.
+        release_unused();
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(worker_threads())
+            .worker_threads(worker_threads(self.shared.config.memory))
+            // nothing here blocks for long
+            .max_blocking_threads(BLOCKING_THREADS)
             .enable_all()
             .build()?;
         let mut reporter = self.reporter(started);
@@ -439,7 +445,9 @@ impl Crawl {
         let mut tick = |core: &mut Core, now: Moment, observer: &mut dyn Observer| {
             reporter.tick(core, now, observer, directory.as_mut())
         };
+        let pressure = Pressure::new(self.shared.config.memory, self.shared.fetcher.room());
         let drive = Drive {
+            pressure,
             core: &mut self.core,
             shared: self.shared.clone(),
             observer,
@@ -468,7 +476,13 @@ impl Crawl {
     }
 }
 
-/// Threads for fetching and reading pages; the owner has one of its own.
-fn worker_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+/// Threads for what the system can do only while a thread waits for it.
+const BLOCKING_THREADS: usize = 4;
+/// One thread for so many bytes of budget: each has a stack and buffers of its own.
+const MEMORY_PER_THREAD: u64 = 8 << 20;
+
+/// Threads for fetching and reading pages within `memory` bytes; the owner has one of its own.
+fn worker_threads(memory: u64) -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    processors.min(usize::try_from(memory / MEMORY_PER_THREAD).unwrap_or(usize::MAX)).max(1)
 }

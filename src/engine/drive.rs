@@ -2,7 +2,7 @@
 //!
 //! The loop never waits for itself: the channel of outcomes holds as many as may be in flight.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
@@ -10,8 +10,10 @@ use tokio::sync::{mpsc, watch};
 use super::core::{Core, CoreError, Next};
 use super::job::Job;
 use super::observer::{Event, Observer};
+use super::pressure::Pressure;
 use super::shutdown::Urgency;
 use super::worker::{self, Delivered, Shared};
+use crate::budget::Step;
 use crate::frontier::Moment;
 use crate::stats::EndReason;
 
@@ -26,6 +28,7 @@ pub(crate) type Tick<'a> = dyn FnMut(&mut Core, Moment, &mut dyn Observer) -> Re
 
 /// What the loop needs beside the core.
 pub(crate) struct Drive<'a> {
+    pub(crate) pressure: Pressure,
     pub(crate) core: &'a mut Core,
     pub(crate) shared: Arc<Shared>,
     pub(crate) observer: &'a mut dyn Observer,
@@ -97,7 +100,7 @@ impl Drive<'_> {
         concurrency: usize,
         sender: &mpsc::Sender<Delivered>,
     ) -> Result<Dispatched, CoreError> {
-        while self.core.in_flight() < concurrency {
+        while self.core.in_flight() < self.pressure.most_in_flight(concurrency) {
             match self.core.next(self.now())? {
                 Next::Ready(job) => self.spawn(job, sender.clone()),
                 Next::NotBefore(at) => return Ok(Dispatched::Until(Some(at))),
@@ -142,6 +145,13 @@ impl Drive<'_> {
     }
 
     fn tell(&mut self, now: Moment) -> Result<(), CoreError> {
+        if let Some(change) = self.pressure.look() {
+            *self.shared.steps.lock().unwrap_or_else(PoisonError::into_inner) = self.pressure.counts();
+            self.observer.event(&Event::MemoryStep(change));
+            if matches!(change.to, Step::Spill | Step::Pause) {
+                self.core.checkpoint(now)?;
+            }
+        }
         for event in self.core.take_events() {
             self.observer.event(&event);
         }

@@ -18,6 +18,7 @@ mod journal;
 mod keeper;
 mod observer;
 mod plan;
+mod pressure;
 #[doc(hidden)]
 pub mod probe;
 mod recovery;

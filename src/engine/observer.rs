@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::budget::{Change, Step};
 use crate::frontier::DrainReason;
 use crate::human;
 use crate::model::PageError;
@@ -58,6 +59,8 @@ pub enum Event {
         /// The same as a sentence: what it means, and what to do.
         sentence: String,
     },
+    /// Memory runs short, or no longer does.
+    MemoryStep(Change),
     /// The crawl was asked to stop and waits for what is in flight.
     Stopping {
         /// Requests in flight.
@@ -99,6 +102,16 @@ impl fmt::Display for Event {
                 write!(out, "the filter has grown: it is made for {} now", human::of(*urls, "URL"))
             }
             Event::FilterHealth { sentence, .. } => write!(out, "the filter is {sentence}"),
+            Event::MemoryStep(Change { to, used, limit, .. }) => {
+                let words = match to {
+                    Step::Free => "all is well again",
+                    Step::Shrink => "fewer requests at once",
+                    Step::Spill => "what waits goes to disk",
+                    Step::Pause => "one request at a time",
+                };
+                let (used, limit) = (human::bytes(*used), human::bytes(*limit));
+                write!(out, "memory: {used} of {limit} are in use: {words}")
+            }
             Event::Stopping { in_flight } => {
                 let requests = human::of(*in_flight as u64, "request");
                 write!(out, "stopping: {requests} in flight; interrupt again to save at once")

@@ -1,13 +1,12 @@
 //! Where a crawl stands, in figures, and the warnings that follow from them.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use super::core::{Core, CoreError};
 use super::observer::{Event, Observer};
+use super::worker::Shared;
 use crate::budget::{Plan, peak_resident_bytes, resident_bytes};
-use crate::config::Config;
-use crate::fetch::Fetcher;
 use crate::frontier::Moment;
 use crate::sink::CrawlDirectory;
 use crate::stats::{Bytes, EndReason, FilterState, Memory, Notes, Pages, Requests, Snapshot, Summary, Urls};
@@ -17,17 +16,16 @@ const LINES_AT_A_TIME: usize = 16_384;
 
 /// Tells observer and crawl directory how a crawl is going.
 pub(crate) struct Reporter {
-    config: Arc<Config>,
+    shared: Arc<Shared>,
     plan: Plan,
-    fetcher: Fetcher,
     started: Instant,
     next_line: Moment,
 }
 
 impl Reporter {
-    pub(crate) fn new(config: Arc<Config>, plan: Plan, fetcher: Fetcher, started: Instant) -> Self {
-        let next_line = Moment::START.after(config.stats_interval);
-        Self { config, plan, fetcher, started, next_line }
+    pub(crate) fn new(shared: Arc<Shared>, plan: Plan, started: Instant) -> Self {
+        let next_line = Moment::START.after(shared.config.stats_interval);
+        Self { shared, plan, started, next_line }
     }
 
     /// To be called several times a second.
@@ -50,7 +48,7 @@ impl Reporter {
         if let Some(directory) = directory
             && now >= self.next_line
         {
-            self.next_line = self.next_line.after(self.config.stats_interval).max(now);
+            self.next_line = self.next_line.after(self.shared.config.stats_interval).max(now);
             directory.statistics(&snapshot)?;
         }
         Ok(())
@@ -91,13 +89,14 @@ impl Reporter {
                 depth_shadowed: counters.depth_shadowed,
                 scope_moves: counters.scope_moves,
                 crawl_delays_clamped: counters.crawl_delays_clamped,
-                cookies_dropped: self.fetcher.cookies_dropped(),
+                cookies_dropped: self.shared.fetcher.cookies_dropped(),
             },
             filter,
             memory: Memory {
-                budget_bytes: self.config.memory,
+                budget_bytes: self.shared.config.memory,
                 rss_bytes: resident_bytes(),
                 peak_rss_bytes: peak_resident_bytes(),
+                steps: *self.shared.steps.lock().unwrap_or_else(PoisonError::into_inner),
                 plan: None,
             },
             bytes: Bytes { wire: counters.wire_bytes, decoded: counters.decoded_bytes },

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::gather::take_links;
 use super::job::{Job, KEPT_BYTES, Outcome, PageJob, PageOutcome, RobotsAnswer, Verdict};
 use super::{robots, timestamp};
-use crate::budget::Lease;
+use crate::budget::{Lease, StepCounts};
 use crate::config::Config;
 use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, Response};
@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) limits: ExtractLimits,
     /// Bytes of URLs that the links of one page may take.
     pub(crate) batch_text: usize,
+    /// How often memory ran short.
+    pub(crate) steps: Mutex<StepCounts>,
     /// Buffers that are free; never more than requests in flight.
     pub(crate) scratch: Mutex<Vec<Scratch>>,
 }

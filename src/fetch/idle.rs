@@ -3,7 +3,8 @@
 //! The client's pool is bounded per host only, and a crawl sees very many hosts.
 //! So a request uses the pool only if its origin has a *slot* to spare: as many
 //! slots as an origin has, so many of its connections may stand, busy or idle, and
-//! the slots of all origins are bounded. Every other connection is used once.
+//! the slots of all origins are bounded, those of https counting twice, for what
+//! they cost. Every other connection is used once.
 //! (Where an idle connection comes free while a new one is being made, both stay;
 //! the pool's own bound per host holds even then.)
 
@@ -22,7 +23,7 @@ pub(super) struct IdleBound {
 #[derive(Debug, Default)]
 struct Inner {
     origins: HashMap<Arc<str>, Slots>,
-    /// Slots of all origins.
+    /// Slots of all origins, by their weight.
     slots: usize,
     swept: Option<Instant>,
 }
@@ -42,7 +43,7 @@ pub(super) struct Kept {
 }
 
 impl IdleBound {
-    /// At most `most` slots, each for `keep_for` after its origin's last request.
+    /// Slots of this weight at most (http 1, https 2), each for `keep_for` after its origin's last request.
     pub(super) fn new(most: usize, keep_for: Duration) -> IdleBound {
         IdleBound { most, keep_for, inner: Arc::default() }
     }
@@ -61,7 +62,7 @@ impl IdleBound {
             if inner.slots >= self.most && !inner.sweep(now, self.keep_for) {
                 return None;
             }
-            inner.slots += 1;
+            inner.slots += weight(origin);
         }
         let fresh = Slots { all: 0, busy: 0, last_used: now };
         let slots = inner.origins.entry(name.clone()).or_insert(fresh);
@@ -82,15 +83,20 @@ impl Inner {
         self.swept = Some(now);
         let before = self.slots;
         let left = &mut self.slots;
-        self.origins.retain(|_, slots| {
+        self.origins.retain(|origin, slots| {
             if now.saturating_duration_since(slots.last_used) >= keep_for {
-                *left -= slots.all - slots.busy;
+                *left -= (slots.all - slots.busy) * weight(origin);
                 slots.all = slots.busy;
             }
             slots.all > 0
         });
         self.slots < before
     }
+}
+
+/// What a slot of an origin counts: TLS takes as much memory as the connection below it.
+fn weight(origin: &str) -> usize {
+    if origin.starts_with("https:") { 2 } else { 1 }
 }
 
 impl Drop for Kept {
@@ -123,6 +129,16 @@ mod tests {
         assert!(bound.take("http://c", at(990)).is_some(), "b has been idle for too long");
         assert!(bound.take("http://b", at(1000)).is_none());
         assert!(IdleBound::new(0, Duration::from_secs(8)).take("http://a", at(0)).is_none());
+    }
+
+    #[test]
+    fn https_counts_twice() {
+        let bound = IdleBound::new(3, Duration::from_secs(8));
+        let now = Instant::now();
+        assert!(bound.take("https://a", now).is_some());
+        assert!(bound.take("https://b", now).is_some(), "the last one may pass the bound by one");
+        assert!(bound.take("http://c", now).is_none());
+        assert!(bound.take("http://c", now + Duration::from_secs(10)).is_some());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use crate::budget::Plan;
+use crate::budget::{Plan, StepCounts};
 use crate::config::{Dedup, FilterKind};
 use crate::model::{ErrorKind, SkipReason};
 use crate::visited::Verdict;
@@ -154,6 +154,8 @@ pub struct Memory {
     pub rss_bytes: Option<u64>,
     /// Resident at most, where the system tells.
     pub peak_rss_bytes: Option<u64>,
+    /// How often something was done because memory ran short.
+    pub steps: StepCounts,
     /// How the budget is split; in the summary only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
@@ -275,7 +277,10 @@ mod tests {
                 "kind": "blocked", "bits": 512, "bits_per_url": 10.0, "hashes": 6, "items": 4,
                 "fill_ratio": 0.04, "estimated_fpr": 0.0001, "expected_pages_missed": 0.0, "health": "good",
             },
-            "memory": {"budget_bytes": 0, "peak_rss_bytes": null},
+            "memory": {
+                "budget_bytes": 0, "peak_rss_bytes": null,
+                "steps": {"shrunk": 0, "spilled": 0, "paused": 0},
+            },
             "bytes": {"wire": 0, "decoded": 0},
             "elapsed_s": 1.234,
         });

@@ -10,6 +10,7 @@ mod fairness;
 mod lifecycle;
 mod limits;
 mod links;
+mod memory;
 mod politeness;
 mod redirects;
 mod retries;

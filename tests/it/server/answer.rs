@@ -17,6 +17,8 @@ pub(crate) enum Body {
     Reset,
     /// Followed by filler up to a declared gibibyte.
     Gibibyte,
+    /// Followed by filler up to this many declared bytes.
+    Filled(usize),
     /// In chunks of some bytes with a pause after each.
     Drip(usize, Duration),
     /// No head, no framing: these bytes, then the end.

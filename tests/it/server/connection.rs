@@ -131,7 +131,8 @@ fn send(stream: &mut TcpStream, answer: &Answer, shared: &Shared, finished: &dyn
             stream.write_all(&message)?;
             Ok(false)
         }
-        Body::Gibibyte => gibibyte(stream, answer, shared, finished).map(|()| false),
+        Body::Gibibyte => filled(stream, answer, 1 << 30, shared, finished).map(|()| false),
+        Body::Filled(total) => filled(stream, answer, *total, shared, finished).map(|()| true),
         Body::Raw => {
             finished();
             stream.write_all(&answer.content)?;
@@ -187,14 +188,19 @@ fn chunks(answer: &Answer, size: usize) -> Vec<Vec<u8>> {
     parts
 }
 
-/// The content, then lines of filler up to a declared gibibyte.
-fn gibibyte(stream: &mut TcpStream, answer: &Answer, shared: &Shared, finished: &dyn Fn()) -> io::Result<()> {
-    const TOTAL: usize = 1 << 30;
+/// The content, then lines of filler up to `total` declared bytes.
+fn filled(
+    stream: &mut TcpStream,
+    answer: &Answer,
+    total: usize,
+    shared: &Shared,
+    finished: &dyn Fn(),
+) -> io::Result<()> {
     finished();
-    stream.write_all(&head(answer, &framing(answer, TOTAL)))?;
+    stream.write_all(&head(answer, &framing(answer, total)))?;
     stream.write_all(&answer.content)?;
     let line: Vec<u8> = b"# filler\n".iter().copied().cycle().take(9 * 7000).collect();
-    let mut left = TOTAL - answer.content.len();
+    let mut left = total - answer.content.len();
     while left > 0 && !shared.over() {
         let part = left.min(line.len());
         stream.write_all(&line[..part])?;

@@ -1,0 +1,107 @@
+//! What the loop does when memory runs short: the steps of [`crate::budget::Watch`] put into practice.
+//!
+//! It must not know what a crawl keeps in memory; who does is asked to spill.
+
+use crate::budget::{
+    Change, Lease, LeasePool, Reading, Step, StepCounts, Watch, group_reading, release_unused, resident_bytes,
+};
+
+/// The control group is read once in so many looks: that takes several files.
+const GROUP_EVERY: u32 = 5;
+
+/// One part in so many of what bodies share is held back under pressure.
+const HELD_BACK: usize = 2;
+
+/// Watches the memory of this process for one crawl.
+pub(super) struct Pressure {
+    watch: Watch,
+    looks: u32,
+    reading: Reading,
+    /// What bodies in flight may not have for the time being.
+    held_back: Lease,
+    /// Bytes that they share when all is well.
+    shared: usize,
+}
+
+impl Pressure {
+    /// A watch over a budget in bytes, of which `room` is for bodies in flight.
+    pub(super) fn new(budget: u64, room: &LeasePool) -> Pressure {
+        Pressure {
+            watch: Watch::new(budget),
+            looks: 0,
+            reading: Reading::default(),
+            held_back: room.lease(),
+            shared: room.free_bytes(),
+        }
+    }
+
+    /// Reads, and acts on what was read; to be called several times a second.
+    pub(super) fn look(&mut self) -> Option<Change> {
+        self.reading.resident = resident_bytes();
+        if self.looks.is_multiple_of(GROUP_EVERY) {
+            self.reading.group = group_reading();
+        }
+        self.looks = self.looks.wrapping_add(1);
+        self.act_on(self.reading)
+    }
+
+    fn act_on(&mut self, reading: Reading) -> Option<Change> {
+        let change = self.watch.look(reading);
+        if self.watch.step() == Step::Free {
+            self.held_back.shrink_to(0);
+        } else {
+            release_unused();
+            // what is leased now comes back bit by bit
+            let wanted = self.shared / HELD_BACK;
+            let free = self.held_back.free_bytes();
+            self.held_back.try_hold(wanted.min(self.held_back.bytes() + free));
+        }
+        change
+    }
+
+    /// Requests that may be in flight, of `concurrency` when all is well.
+    pub(super) fn most_in_flight(&self, concurrency: usize) -> usize {
+        self.watch.step().most_in_flight(concurrency)
+    }
+
+    /// How often each step was taken so far.
+    pub(super) fn counts(&self) -> StepCounts {
+        self.watch.counts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(resident: u64) -> Reading {
+        Reading { resident: Some(resident), group: None }
+    }
+
+    #[test]
+    fn under_pressure_bodies_have_half_until_it_is_over() {
+        let room = LeasePool::new(1 << 20);
+        let mut pressure = Pressure::new(1000, &room);
+        let mut body = room.lease();
+        assert!(body.try_hold(768 << 10));
+        assert_eq!(pressure.act_on(reading(950)).map(|change| change.to), Some(Step::Shrink));
+        assert_eq!((room.free_bytes(), pressure.most_in_flight(32)), (0, 16), "what was free is held back");
+        drop(body);
+        assert_eq!(pressure.act_on(reading(950)), None);
+        assert_eq!(room.free_bytes(), 512 << 10);
+        while pressure.most_in_flight(32) < 32 {
+            pressure.act_on(reading(100));
+        }
+        assert_eq!(room.free_bytes(), 1 << 20);
+        assert_eq!(pressure.counts(), StepCounts { shrunk: 1, spilled: 0, paused: 0 });
+    }
+
+    #[test]
+    fn this_process_can_be_read() {
+        let mut pressure = Pressure::new(1, &LeasePool::new(0));
+        if resident_bytes().is_some() {
+            assert_eq!(pressure.look().map(|change| change.to), Some(Step::Pause));
+            assert_eq!(pressure.most_in_flight(32), 1, "somebody can always finish");
+        }
+    }
+}
