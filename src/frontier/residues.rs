@@ -37,7 +37,7 @@ pub(super) struct Residue {
 /// in random order fill its nodes to some 69 % (Yao 1978). Four more are for sorting out the oldest.
 const ENTRY_BYTES: u64 = (8 + size_of::<Residue>() as u64) * 100 / 60 + 4;
 /// Bytes of an entry in the table of counts.
-const COUNT_BYTES: u64 = (8 + 4) * 100 / 60;
+const COUNT_BYTES: u64 = (8 + 4) * 100 / 54;
 /// Entries there is room for, whatever the share.
 const LEAST: usize = 7;
 

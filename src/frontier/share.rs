@@ -66,7 +66,7 @@ impl Schedule {
     }
 
     /// Bytes of open hosts and of all that is remembered of closed ones. With
-    /// `--max-pages-per-host` that includes some 20 bytes for each host that has a record, however
+    /// `--max-pages-per-host` that includes some 22 bytes for each host that has a record, however
     /// many there are: what the limit costs (see [`Schedule::count_bytes`]).
     pub fn memory_bytes(&self) -> u64 {
         let (residues, counts) = self.residues.memory_bytes();
