@@ -137,7 +137,7 @@ pub(super) fn open_block(block: &[u8], raw: &mut Vec<u8>) -> Result<(), BadBlock
     if length > compressed.len().saturating_mul(MOST_EXPANSION) {
         return Err(BadBlock("a block says that it is larger than it can be"));
     }
-    raw.clear();
+    // All of it is written over.
     raw.resize(length, 0);
     match decompress_into(compressed, raw) {
         Ok(written) if written == length => Ok(()),

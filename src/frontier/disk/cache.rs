@@ -50,7 +50,7 @@ impl BlockCache {
         slot.used = self.time;
         if held.is_none() {
             slot.key = None;
-            slot.raw.clear();
+            slot.raw.truncate(MOST_KEPT);
             slot.raw.shrink_to(MOST_KEPT);
             read(&mut slot.raw)?;
             slot.key = key;

@@ -140,7 +140,7 @@ impl Segment {
 
     /// Fills `bytes` with a part of the file.
     fn read(&self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> Result<(), StateError> {
-        bytes.clear();
+        // All of it is written over.
         bytes.resize(length, 0);
         self.file.read_at(offset, bytes).map_err(short_or_io(&self.path, offset))
     }
