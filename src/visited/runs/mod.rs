@@ -298,8 +298,10 @@ impl ExactKeys for DiskKeys {
 
     fn remove_seen(&mut self, asked: &mut Vec<(UrlKey, u64)>) -> Result<(), ExactError> {
         self.guard(|this| {
+            // most that are asked are in a large run, and need not be looked for in the batch
+            this.remove_seen_from_runs(asked)?;
             this.remove_seen_from_batch(asked);
-            this.remove_seen_from_runs(asked)
+            Ok(())
         })
     }
 
