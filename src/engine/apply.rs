@@ -280,16 +280,15 @@ impl Core {
                 (shared, _) => shared.clone(),
             };
             let candidate = new_candidate(batch, link, found, referrer);
-            match answer {
-                Answer::New => accepted.push(candidate),
-                _ => {
-                    // a page at the depth limit is known by its key alone; counted as a repeat later
-                    let shadowed = self.shadow.met_again(candidate.key, candidate.depth);
-                    self.counters.depth_shadowed += u64::from(shadowed);
-                    let number = self.visited.doubt(&candidate)?;
-                    self.journal.doubt(number, &candidate);
-                }
+            if *answer == Answer::New {
+                accepted.push(candidate);
+                continue;
             }
+            // the settlement tells no more than how many were repeats
+            let shadowed = self.shadow.met_again(candidate.key, candidate.depth);
+            self.counters.depth_shadowed += u64::from(shadowed);
+            let number = self.visited.doubt(&candidate)?;
+            self.journal.doubt(number, &candidate);
         }
         self.keys = keys;
         self.answers = answers;

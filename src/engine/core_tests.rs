@@ -19,7 +19,7 @@ use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};
 use crate::model::{ErrorKind, LinkBatch, PageError, SkipReason, Via};
 use crate::robots::RobotsRules;
 use crate::scope::Scope;
-use crate::sink::{Page, Sink};
+use crate::sink::{Page, Sink, encode_line};
 use crate::stats::EndReason;
 use crate::url::{Canonicalizer, KeySecret, Rules};
 
@@ -222,6 +222,7 @@ impl Simulation {
             Job::Page(job) => {
                 let mut outcome = new_outcome(*job);
                 self.answer(&mut outcome);
+                encode_line(&outcome.record, &mut outcome.line).expect("JSON");
                 self.note(&outcome.record.url.clone(), ends);
                 Outcome::Page(Box::new(outcome))
             }

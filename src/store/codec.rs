@@ -134,7 +134,11 @@ const SAME_REFERRER: u8 = 0x40;
 pub fn encode_candidate(candidate: &Candidate, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
     let mut encoder = Encoder(buffer);
     let same = candidate.referrer.is_some()
-        && candidate.referrer.as_ref().zip(before).is_some_and(|(one, other)| Arc::ptr_eq(one, other) || one == other);
+        && candidate
+            .referrer
+            .as_ref()
+            .zip(before)
+            .is_some_and(|(one, other)| Arc::ptr_eq(one, other) || one == other);
     let via = VIAS.iter().position(|via| *via == candidate.via).unwrap_or_default() as u8;
     let mut first = via;
     for (flag, holds) in [
@@ -198,8 +202,8 @@ mod tests {
 
     fn candidate() -> impl Strategy<Value = Candidate> {
         let referrer = proptest::option::of(prop_oneof!["http://a/[a-c]", Just("http://same/".to_owned())]);
-        (any::<u64>(), any::<u32>(), any::<u32>(), 0..6_usize, any::<bool>(), "[a-zé]{0,40}", referrer).prop_map(
-            |(key, depth, hops, via, carries_scope, path, referrer)| Candidate {
+        (any::<u64>(), any::<u32>(), any::<u32>(), 0..6_usize, any::<bool>(), "[a-zé]{0,40}", referrer)
+            .prop_map(|(key, depth, hops, via, carries_scope, path, referrer)| Candidate {
                 url: format!("http://h/{path}").into(),
                 origin_length: 8,
                 key,
@@ -208,8 +212,7 @@ mod tests {
                 hops,
                 carries_scope,
                 referrer: referrer.map(Arc::from),
-            },
-        )
+            })
     }
 
     proptest! {

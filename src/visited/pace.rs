@@ -18,11 +18,11 @@ const SAVED: Duration = Duration::from_secs(5);
 
 /// How many doubts are worth a settlement while there is other work.
 ///
-/// With so many, what they read of the exact keys costs each of them no more than they cost by
-/// themselves: `blocks · BLOCK / DOUBT`, about a sixtieth of all keys. With fewer the same blocks
+/// With so many, what they read of the exact keys costs each of them half of what it costs by
+/// itself: `2 · blocks · BLOCK / DOUBT`, about one for thirty keys. With fewer the same blocks
 /// would be read for less; with more, doubts only wait longer and take more disk.
 pub fn worth_settling(cost: LookupCost) -> u64 {
-    (u128::from(cost.blocks) * BLOCK.as_nanos() / DOUBT.as_nanos()) as u64 + FEW
+    (2 * u128::from(cost.blocks) * BLOCK.as_nanos() / DOUBT.as_nanos()) as u64 + FEW
 }
 
 /// Whether to settle now.

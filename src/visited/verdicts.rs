@@ -36,8 +36,8 @@ impl Visited {
         self.exact.lookup_cost()
     }
 
-    /// Begins to settle the oldest doubts, as many as its memory allows (16 for each byte of bitmap,
-    /// half of what settling may take); their numbers. None where a settlement is under way, or no
+    /// Begins to settle the oldest doubts, as many as its memory allows (four for each byte that settling may
+    /// take); their numbers. None where a settlement is under way, or no
     /// doubt is pending.
     pub fn freeze(&mut self) -> Result<Option<Range<u64>>, ExactError> {
         if self.settlement.is_some() || self.doubts.is_empty() {
@@ -98,7 +98,9 @@ impl Visited {
             filter.insert_batch(keys);
         }
         if self.dedup() != Dedup::Bloom {
-            keys.iter().for_each(|key| self.remember(*key));
+            for key in keys {
+                self.remember(*key);
+            }
         }
     }
 

@@ -60,7 +60,9 @@ mod tests {
         fn it_holds_what_was_inserted(first in 0..1000_u64, places in proptest::collection::btree_set(0..300_u64, 0..40)) {
             let mut found = Found::none(first..first + 300);
             let numbers: BTreeSet<u64> = places.iter().map(|place| first + place).collect();
-            numbers.iter().for_each(|number| found.insert(*number));
+            for number in &numbers {
+                found.insert(*number);
+            }
             for number in first..first + 300 {
                 prop_assert_eq!(found.contains(number), numbers.contains(&number));
                 prop_assert_eq!(found.next(number), numbers.range(number..).next().copied());

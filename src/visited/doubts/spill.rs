@@ -115,7 +115,7 @@ impl Spill {
         let mut number = || decoder.number();
         let (number, first, count, keys, keys_at) = (number()?, number()?, number()?, number()?, number()?);
         let sane = first < 1 << 62
-            && count <= u64::from(u32::MAX)
+            && u32::try_from(count).is_ok()
             && keys <= count
             && (HEADER_BYTES as u64..1 << 62).contains(&keys_at);
         let spill = Spill { number, first, count, keys, keys_at, cursor: 0, path: shelf.path(number) };
@@ -130,7 +130,7 @@ impl Spill {
     /// numbers. The cursor goes along, and further calls must ask for higher keys.
     pub(super) fn load(
         &mut self,
-        shelf: &Shelf,
+        files: &Shelf,
         (low, high): (UrlKey, UrlKey),
         numbers: Range<u64>,
         buffer: &mut Vec<u8>,
@@ -140,7 +140,7 @@ impl Spill {
         if self.cursor >= blocks {
             return Ok(());
         }
-        let file = shelf.open(&self.path)?;
+        let file = files.open(&self.path)?;
         while self.cursor < blocks {
             let read = READ_BLOCKS.min(blocks - self.cursor);
             let offset = self.keys_at + self.cursor * KEY_BLOCK_BYTES as u64;
@@ -178,12 +178,12 @@ impl Spill {
     /// block begins. Reading goes on from `from` where that is in this file and not past the number.
     pub(super) fn visit(
         &self,
-        shelf: &Shelf,
+        files: &Shelf,
         number: u64,
         from: Option<Position>,
         mut visit: impl FnMut(u64, Candidate),
     ) -> Result<Position, StateError> {
-        let file = shelf.open(&self.path)?;
+        let file = files.open(&self.path)?;
         let start = Position { spill: self.number, offset: HEADER_BYTES as u64, first: self.first };
         let mut at = from.filter(|from| from.spill == self.number && from.first <= number).unwrap_or(start);
         loop {

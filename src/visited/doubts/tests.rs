@@ -54,7 +54,9 @@ proptest! {
         // by number: every so many of them
         let mut found = Found::none(oldest..doubts.next_number());
         let wanted: Vec<(u64, u64)> = pending.into_iter().step_by(stride).collect();
-        wanted.iter().for_each(|(number, _)| found.insert(*number));
+        for (number, _) in &wanted {
+            found.insert(*number);
+        }
         let (mut from, mut rescued) = (oldest, Vec::new());
         while from < found.range().end {
             (from, _) = doubts.collect(&found, from, &mut rescued).unwrap();

@@ -15,8 +15,8 @@
 //! output is whole. Runs from [`LARGEST_RUN`] on are not merged again, which bounds the disk that a
 //! merge takes beside.
 //!
-//! **Memory**: `batch_bytes` (a third of it for sorting), `fence_bytes`, and 68 KiB for each merge
-//! under way, one per tier at most. Files held open are not counted.
+//! **Memory**: `batch_bytes` (a third of it for sorting), `fence_bytes`, and 68 to 100 KiB for each
+//! merge under way, one per tier at most. Files held open are not counted.
 
 mod fence;
 mod file;
@@ -298,8 +298,10 @@ impl ExactKeys for DiskKeys {
 
     fn remove_seen(&mut self, asked: &mut Vec<(UrlKey, u64)>) -> Result<(), ExactError> {
         self.guard(|this| {
+            // most that are asked are in a large run, and need not be looked for in the batch
+            this.remove_seen_from_runs(asked)?;
             this.remove_seen_from_batch(asked);
-            this.remove_seen_from_runs(asked)
+            Ok(())
         })
     }
 
