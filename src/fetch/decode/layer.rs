@@ -117,7 +117,9 @@ impl Layer {
     pub(super) fn window(&self) -> usize {
         match &self.state {
             // frames after the first have windows of their own
-            State::Coded(Engine::Zstd(zstd)) if zstd.frames() > 0 => super::zstd::MAX_WINDOW.min(self.most_window),
+            State::Coded(Engine::Zstd(zstd)) if zstd.frames() > 0 => {
+                super::zstd::MAX_WINDOW.min(self.most_window)
+            }
             State::Plain => 0,
             _ => self.window,
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::server::{Server, Step, dns, send};
-use super::{plenty, config, fetch, fetch_url, fetcher};
+use super::{config, fetch, fetch_url, fetcher, plenty};
 use crate::fetch::{FetchError, FetchRequest, Fetcher};
 use crate::model::ErrorKind;
 

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::server::{Server, Step, answer, dns};
-use super::{plenty, config, fetch_url, fetcher, fetcher_for, rule};
+use super::{config, fetch_url, fetcher, fetcher_for, plenty, rule};
 use crate::config::Config;
 use crate::fetch::{FetchRequest, Fetcher};
 use crate::model::{ErrorKind, SkipReason};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::server::{Server, Step, answer, send};
-use super::{plenty, config, fetch, fetch_url, fetcher, fetcher_for, rule};
+use super::{config, fetch, fetch_url, fetcher, fetcher_for, plenty, rule};
 use crate::config::{Config, HeaderScope};
 use crate::fetch::{FetchRequest, Fetcher, SeedHost};
 
@@ -128,8 +128,9 @@ async fn a_connection_that_went_stale_is_replaced() {
 
 #[test]
 fn settings_that_cannot_be_used_name_the_option() {
-    let failure =
-        |config: Config| Fetcher::new(&config, Vec::<SeedHost>::new(), plenty()).expect_err("unusable").to_string();
+    let failure = |config: Config| {
+        Fetcher::new(&config, Vec::<SeedHost>::new(), plenty()).expect_err("unusable").to_string()
+    };
     assert!(failure(Config { user_agent: "a\nb".to_owned(), ..config() }).contains("--user-agent"));
     assert!(failure(Config { proxy: Some("gopher://x".to_owned()), ..config() }).contains("--proxy"));
     assert!(

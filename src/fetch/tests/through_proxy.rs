@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::server::{Server, Step, answer, no_dns, send};
-use super::{plenty, config, fetch_url, fetcher, rule};
+use super::{config, fetch_url, fetcher, plenty, rule};
 use crate::config::Config;
 use crate::fetch::Fetcher;
 use crate::model::ErrorKind;
