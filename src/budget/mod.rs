@@ -159,7 +159,7 @@ pub struct InFlight {
 }
 
 impl Plan {
-    /// How the share of bodies is used: every request has [`least::BODY`] of it for itself.
+    /// How the share of bodies is used: every request has 48 KiB of it for itself.
     pub fn in_flight(&self) -> InFlight {
         let requests = self.connections / CONNECTION_BYTES;
         let shared = self.bodies.saturating_sub(requests.saturating_mul(least::BODY));

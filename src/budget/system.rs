@@ -125,8 +125,8 @@ mod code {
         let mut found = Vec::new();
         let mut current = None;
         for line in smaps.lines() {
-            if let Some(range) = file_mapping(line) {
-                current = range;
+            if let Some((range, is_candidate)) = mapping(line) {
+                current = is_candidate.then_some(range);
             } else if line.strip_prefix("Anonymous:").is_some_and(|rest| rest.trim() == "0 kB") {
                 found.extend(current.take());
             }
@@ -134,14 +134,14 @@ mod code {
         found
     }
 
-    /// For the first line of a mapping: its addresses, if it shows a file that cannot be written to.
-    fn file_mapping(line: &str) -> Option<Option<Range<usize>>> {
+    /// For the first line of a mapping: its addresses, and whether it shows a file that cannot be written to.
+    fn mapping(line: &str) -> Option<(Range<usize>, bool)> {
         let mut fields = line.split_ascii_whitespace();
         let (start, end) = fields.next()?.split_once('-')?;
         let addresses = usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?;
         let readable = matches!(fields.next()?, "r-xp" | "r--p");
         let of_file = fields.nth(3).is_some_and(|name| name.starts_with('/'));
-        Some((readable && of_file).then_some(addresses))
+        Some((addresses, readable && of_file))
     }
 
     #[cfg(test)]

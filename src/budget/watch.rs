@@ -26,7 +26,7 @@ impl Step {
 
     /// Per mille of the budget (or of the control group's limit) from which on this step is taken:
     /// a plan that holds leaves a sixteenth, 62 per mille.
-    fn from_per_mille(self) -> u64 {
+    fn threshold(self) -> u64 {
         match self {
             Step::Free => 0,
             Step::Shrink => 945,
@@ -127,14 +127,14 @@ impl Watch {
     pub fn look(&mut self, reading: Reading) -> Option<Change> {
         let (used, limit) = self.tightest(reading);
         let per_mille = (u128::from(used) * 1000 / u128::from(limit)).min(u128::from(u64::MAX)) as u64;
-        let reached = Step::ALL.into_iter().filter(|step| per_mille >= step.from_per_mille());
+        let reached = Step::ALL.into_iter().filter(|step| per_mille >= step.threshold());
         let wanted = reached.max().unwrap_or_default();
         let from = self.step;
         if wanted > from {
             self.calm = 0;
             self.step = wanted;
             self.count(from, wanted);
-        } else if from > Step::Free && per_mille + HYSTERESIS < from.from_per_mille() {
+        } else if from > Step::Free && per_mille + HYSTERESIS < from.threshold() {
             self.calm += 1;
             if self.calm >= CALM_READINGS {
                 self.calm = 0;

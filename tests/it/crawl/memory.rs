@@ -44,9 +44,8 @@ fn sixty_four_large_bodies_at_once_fit_into_a_small_budget() {
 /// Every page has more links than a page may have under the smallest budget: what is beyond is counted.
 #[test]
 fn many_pages_of_many_links_fit_into_a_small_budget() {
-    let links: String =
-        (0..20_000).map(|number| format!("<a href=/l{number}/{}>x</a>", "y".repeat(60))).collect();
-    let server = at_once(40, &Answer::html(links));
+    let links: Vec<String> = (0..20_000).map(|number| format!("/l{number}/{}", "y".repeat(60))).collect();
+    let server = at_once(40, &page(&links));
     let url = server.url("/");
     let run = crawl(&[&url, "--memory", "24MiB", "--concurrency", "32", "--exclude", "/l[0-9]+/"]);
     assert_eq!((run.number("pages.ok"), run.code), (41, Some(0)), "{}", run.stderr);
