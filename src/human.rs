@@ -6,33 +6,26 @@ use std::time::Duration;
 
 /// Bytes in binary units with one decimal: `1.2 GiB`, `512 B`.
 pub fn bytes(count: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if count < 1024 {
-        return format!("{count} B");
-    }
-    let mut value = count as f64 / 1024.0;
-    let mut unit = 0;
-    // 1023.95 would be rounded to "1024.0".
-    while value >= 1023.95 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS[unit])
+    const UNITS: [&str; 6] = [" KiB", " MiB", " GiB", " TiB", " PiB", " EiB"];
+    if count < 1024 { format!("{count} B") } else { scaled(count, 1024.0, UNITS) }
 }
 
 /// A count with at most four digits: `999`, `12.3k`, `4.5M`.
 pub fn count(number: u64) -> String {
     const UNITS: [&str; 6] = ["k", "M", "G", "T", "P", "E"];
-    if number < 1000 {
-        return number.to_string();
-    }
-    let mut value = number as f64 / 1000.0;
+    if number < 1000 { number.to_string() } else { scaled(number, 1000.0, UNITS) }
+}
+
+/// A number with one decimal in the unit that leaves it below `step`.
+fn scaled(number: u64, step: f64, units: [&str; 6]) -> String {
+    let mut value = number as f64 / step;
     let mut unit = 0;
-    while value >= 999.95 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
+    // 1023.95 would be rounded to "1024.0".
+    while value >= step - 0.05 && unit + 1 < units.len() {
+        value /= step;
         unit += 1;
     }
-    format!("{value:.1}{}", UNITS[unit])
+    format!("{value:.1}{}", units[unit])
 }
 
 /// A count in full with separators: `1,234,567`.

@@ -85,7 +85,7 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
         output: Some(typed.output.clone().unwrap_or_else(|| PathBuf::from(OUTPUT))),
         ..typed
     };
-    say::line(&format!("dragline: the same as\n  {}", equivalent(&layers.options)?));
+    say::line(&format!("dragline: as long as this runs, the same as\n  {}", equivalent(&layers.options)?));
     crawl::start(&layers)
 }
 

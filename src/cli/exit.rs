@@ -217,6 +217,15 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_has_the_same_table() {
+        let readme = include_str!("../../README.md").replace('`', "");
+        for row in table().lines().skip(1) {
+            let (code, text) = row.trim().split_once("  ").expect("a code and its text");
+            assert!(readme.contains(&format!("\n| {code} | {text} |\n")), "{row}");
+        }
+    }
+
+    #[test]
     fn a_full_disk_has_its_own_code() {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         assert_eq!(Failure::writing("x", &full).code, ExitCode::DiskFull);

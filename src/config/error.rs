@@ -38,7 +38,7 @@ pub enum ConfigError {
         source: BelowFloor,
     },
     /// A file that an option names cannot be read.
-    #[error("--{option} {}: cannot be read ({source})", path.display())]
+    #[error("--{option} {}: cannot be read ({source}); give a file that can", path.display())]
     Unreadable {
         /// The long flag without its dashes.
         option: &'static str,
@@ -123,7 +123,8 @@ impl ConfigError {
                 format!("{} is too little: {source}", origin("memory").spell("memory", given))
             }
             ConfigError::Unreadable { option, path, source } => {
-                format!("{}: cannot be read ({source})", origin(option).spell(option, path.display()))
+                let spelled = origin(option).spell(option, path.display());
+                format!("{spelled}: cannot be read ({source}); give a file that can")
             }
             ConfigError::File { .. } | ConfigError::Unwritable { .. } => self.to_string(),
         }

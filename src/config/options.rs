@@ -107,7 +107,7 @@ pub struct Options {
     /// Fetch at most N pages of one host name
     #[arg(long, value_name = "N", env = "DRAGLINE_MAX_PAGES_PER_HOST", help_heading = SCOPE)]
     pub max_pages_per_host: Option<Count>,
-    /// Stop after this time
+    /// Stop after this time; what is in flight then gets two seconds more
     #[arg(long, value_name = "TIME", env = "DRAGLINE_MAX_TIME", help_heading = SCOPE)]
     pub max_time: Option<Span>,
     /// Stop before the crawl directory takes more than this

@@ -41,7 +41,7 @@ pub enum DirectoryError {
     #[error("{}: holds a crawl that is not complete; go on with it by 'dragline resume', or give another --output, or --fresh to delete it and start over", .0.display())]
     Unfinished(PathBuf),
     /// It holds something else, or is no directory.
-    #[error("--output {}: {problem}; give an empty directory or a new one", path.display())]
+    #[error("{}: {problem}; give an empty directory or a new one as --output", path.display())]
     Foreign {
         /// The directory.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum DirectoryError {
         holder: String,
     },
     /// The system refused.
-    #[error("--output {}: cannot be written ({source}); give a directory that can", path.display())]
+    #[error("{}: cannot be written ({source}); give a directory that can as --output", path.display())]
     Io {
         /// The directory.
         path: PathBuf,

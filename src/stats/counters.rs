@@ -144,8 +144,8 @@ impl Counters {
 
     /// Hands out what was counted since `before`, by slot, and brings `before` up to date.
     ///
-    /// Slots: 0 to 31 plain counts; from [`SKIPPED_BEFORE`], [`SKIPPED_AFTER`] and [`BY_ERROR`] on
-    /// a count per reason or kind, in the order of their declaration; from [`BY_STATUS`] on a count
+    /// Slots: 0 to 31 plain counts; from `SKIPPED_BEFORE`, `SKIPPED_AFTER` and `BY_ERROR` on
+    /// a count per reason or kind, in the order of their declaration; from `BY_STATUS` on a count
     /// per status code.
     pub fn since(&mut self, before: &mut Counters, mut changed: impl FnMut(u64, u64)) {
         for (slot, (now, before)) in (0..).zip(self.plain().into_iter().zip(before.plain())) {
