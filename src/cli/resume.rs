@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     /// Stop after N pages, those from before counted [default: as the crawl began]
     #[arg(long, value_name = "N")]
     max_pages: Option<Count>,
-    /// Fetch at most N pages of one host name, those from before counted [default: as the crawl began]
+    /// Fetch at most N pages of one host name, those from before counted; what was skipped stays skipped [default: as the crawl began]
     #[arg(long, value_name = "N")]
     max_pages_per_host: Option<Count>,
     /// Stop after this time, the time from before counted [default: as the crawl began]
@@ -43,6 +43,11 @@ pub(super) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let path = arguments.directory;
     let directory = CrawlDirectory::reopen(&path)?;
     let frozen = Options::read(&directory.configuration())?;
+    if arguments.max_pages_per_host.is_some() && frozen.max_pages_per_host.is_none() {
+        let message =
+            "--max-pages-per-host: the crawl began without it, and nobody has counted; leave it out";
+        return Err(Failure::new(ExitCode::Configuration, message));
+    }
     let raised = Options {
         memory: arguments.memory,
         max_pages: arguments.max_pages,

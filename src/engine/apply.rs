@@ -58,7 +58,7 @@ impl Core {
     }
 
     /// Writes down what has changed of a host that another process would have to know.
-    fn note_host_state(&mut self, id: OriginId) {
+    pub(super) fn note_host_state(&mut self, id: OriginId) {
         if let Some(keeper) = &self.keeper
             && std::mem::take(&mut self.host_changed)
         {
@@ -88,12 +88,12 @@ impl Core {
                 if page.job.attempt.candidate.carries_scope && self.out_of_scope(&url).is_some() {
                     self.move_scope(&page.job.attempt.candidate.url, &url);
                 }
-                self.ask_again(page.job.attempt, page.record, url, origin_length, now);
+                self.ask_again(id, page.job.attempt, page.record, url, origin_length, now);
                 Ok(())
             }
             Verdict::Respell { url, origin_length } => {
                 page.job.attempt.respelled = true;
-                self.ask_again(page.job.attempt, page.record, url, origin_length, now);
+                self.ask_again(id, page.job.attempt, page.record, url, origin_length, now);
                 Ok(())
             }
             Verdict::Retry | Verdict::SlowDown | Verdict::HostFailure
@@ -180,6 +180,7 @@ impl Core {
     /// The same candidate once more, under another spelling or with another cookie.
     fn ask_again(
         &mut self,
+        from: OriginId,
         mut attempt: Attempt,
         record: Record,
         url: Box<str>,
@@ -190,8 +191,9 @@ impl Core {
         attempt.fallback = Some(Box::new(record));
         attempt.candidate.url = url;
         attempt.candidate.origin_length = origin_length;
-        let id = self.schedule.origin_of(attempt.candidate.origin());
-        self.wait(id, attempt, now);
+        let to = self.schedule.origin_of(attempt.candidate.origin());
+        self.go_away(&attempt, from, to);
+        self.wait(to, attempt, now);
     }
 
     /// Lets an attempt wait until it may be repeated.
@@ -332,7 +334,7 @@ impl Core {
         if !self.schedule.any_drained() {
             return None;
         }
-        // Those past the limit of a host are queued, for a limit may be raised.
+        // Those past the limit of a host are skipped when their turn comes, which counts them as queued.
         let origin = batch.url(link).get(..usize::from(link.origin_length))?;
         let reason = self.schedule.standing(origin).map(|(reason, _)| reason);
         reason.filter(|reason| *reason != DrainReason::HostLimit).map(skip_reason)

@@ -121,6 +121,8 @@ pub(crate) enum Next {
 pub(super) const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The share of the time that settling doubts may take while there is other work.
 const SETTLING_SHARE: f64 = 0.25;
+/// The longest pause before a repetition that nobody asked for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Crashes at which a page was alone in flight, after which it is not asked for again.
 const CRASHES: u32 = 2;
 /// Candidates skipped in one go before the loop gets a turn.
@@ -158,6 +160,8 @@ pub(crate) struct Core {
     pub(super) files: Option<ResultFiles>,
     /// Attempts of an earlier process whose candidates have not been claimed again.
     pub(super) kept_attempts: HashMap<Ticket, KeptAttempt>,
+    /// Candidates that are asked at another origin than that of their queue, and the latter.
+    pub(super) away: HashMap<Ticket, OriginId>,
     /// Pages in flight, with what happened to them before; after a crash, those that were.
     pub(super) tickets_in_flight: HashMap<Ticket, Option<Box<KeptAttempt>>>,
     /// Pages that were alone in flight when the process died, and how often.
@@ -209,6 +213,7 @@ impl Core {
             keeper: None,
             files: None,
             kept_attempts: HashMap::new(),
+            away: HashMap::new(),
             tickets_in_flight: HashMap::new(),
             suspects: HashMap::new(),
             seeds_taken: 0,
@@ -284,7 +289,9 @@ impl Core {
             if let Some(reason) = self.stop {
                 return Ok(if self.in_flight == 0 { Next::Done(reason) } else { Next::Blocked });
             }
-            self.settle_when_due(now, false)?;
+            if self.settle_when_due(now, false)? == SettleTurn::Taken && self.has_much_to_write() {
+                return Ok(Next::Again);
+            }
             if self.settings.max_pages.is_some_and(|most| self.counters.records() >= most) && self.has_work()
             {
                 self.stop(EndReason::PageLimit);
@@ -324,7 +331,8 @@ impl Core {
     /// What to do where no job can be begun now; nothing where it is worth looking again.
     fn idle(&mut self, pick: Pick, now: Moment) -> Result<Option<Next>, CoreError> {
         let settling = match self.settle_when_due(now, true)? {
-            SettleTurn::Taken => return Ok(None),
+            // Whatever was rescued is written down before more is.
+            SettleTurn::Taken => return Ok(Some(Next::Again)),
             SettleTurn::NotBefore(at) => Some(at),
             SettleTurn::Pass => None,
         };
@@ -375,7 +383,8 @@ impl Core {
             };
             if self.suspects.get(&attempt.ticket).is_some_and(|crashes| *crashes >= CRASHES) {
                 self.give_up_crashed(id, attempt)?;
-                continue;
+                // Its record may have been the last that a limit allows.
+                break;
             }
             if self.denied(id, &attempt) {
                 self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
@@ -455,16 +464,33 @@ impl Core {
             let Some(kept) = self.kept_attempts.remove(&attempt.ticket) else {
                 return Ok(Some(attempt));
             };
+            // Whatever the clock did meanwhile, nobody asked for a longer pause than these.
+            let longest = self.settings.max_retry_after.max(LONGEST_PAUSE);
             let at = self.keeper.as_ref().map_or(now, |keeper| keeper.moment(kept.not_before));
+            let at = at.min(now.after(longest));
             kept.revive(&mut attempt);
-            if at <= now || drained {
+            let asked_at = self.schedule.origin_of(attempt.candidate.origin());
+            if asked_at == id && (at <= now || drained) {
                 return Ok(Some(attempt));
             }
-            let id = self.schedule.origin_of(attempt.candidate.origin());
+            self.go_away(&attempt, id, asked_at);
             self.held += 1;
-            self.schedule.wait(id, attempt, at);
+            self.schedule.wait(asked_at, attempt, at);
+            // It is owed a record now, which may leave no room for another.
+            if !drained && (self.page_limit_reserved() || !self.schedule.may_begin(id)) {
+                break;
+            }
         }
         Ok(None)
+    }
+
+    /// Takes note that a candidate of one origin's queue is asked at another: the queue is needed
+    /// as long as it is not acknowledged.
+    pub(super) fn go_away(&mut self, attempt: &Attempt, from: OriginId, to: OriginId) {
+        if from != to && !self.away.contains_key(&attempt.ticket) {
+            self.schedule.pin(from);
+            self.away.insert(attempt.ticket, from);
+        }
     }
 
     /// A page that was alone in flight at two crashes is not asked for a third time.
@@ -482,6 +508,9 @@ impl Core {
     pub(super) fn acknowledge(&mut self, ticket: Ticket) -> Result<(), CoreError> {
         self.journal.acknowledge(ticket);
         self.forget(ticket);
+        if let Some(id) = self.away.remove(&ticket) {
+            self.schedule.unpin(id);
+        }
         Ok(self.frontier.acknowledge(ticket)?)
     }
 
@@ -611,8 +640,12 @@ impl Core {
         for sink in &mut self.sinks {
             sink.page(&Page { record, line, body })?;
         }
-        self.host_changed |= self.settings.caps.max_pages_per_host.is_some();
-        if self.schedule.recorded(id) {
+        let last = self.schedule.recorded(id);
+        if self.settings.caps.max_pages_per_host.is_some() {
+            self.host_changed = true;
+            self.note_host_state(id);
+        }
+        if last {
             let host = self.schedule.host(id).name.clone();
             self.events.push(Event::Drained { name: host, reason: DrainReason::HostLimit, error: None });
         }

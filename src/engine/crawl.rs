@@ -207,13 +207,13 @@ impl CrawlBuilder {
         let (mut core, secret, fetcher, directory) = match self.output {
             Output::Nowhere => {
                 let seeds: Vec<String> = self.seeds.into_iter().flatten().collect();
-                let hosts = setup::hosts(seeds.iter().cloned(), &canonicalizer);
+                let hosts = hosts_of(Path::new(""), seeds.iter().cloned().map(Ok), &canonicalizer)?;
                 if hosts.is_empty() {
                     return Err(SetupError::NoSeeds);
                 }
                 let secret = new_secret()?;
                 let mut core = parts.in_memory(&secret)?;
-                setup::take_seeds(&mut core, seeds.into_iter(), &canonicalizer, &secret)?;
+                setup::take_seeds(&mut core, seeds.into_iter().map(Ok), &canonicalizer, &secret)?;
                 (core, secret, Fetcher::new(&config, hosts, plan.in_flight())?, None)
             }
             Output::Path(_) | Output::Claimed(_) => {
@@ -226,7 +226,7 @@ impl CrawlBuilder {
                 if !incoming.exists() {
                     setup::spool(self.seeds.into_iter().flatten(), &canonicalizer, &incoming)?;
                 }
-                let hosts = setup::hosts(setup::lines(&incoming)?, &canonicalizer);
+                let hosts = hosts_of(&incoming, setup::lines(&incoming)?, &canonicalizer)?;
                 if hosts.is_empty() {
                     return Err(SetupError::NoSeeds);
                 }
@@ -240,11 +240,12 @@ impl CrawlBuilder {
                 (core, secret, fetcher, Some(directory))
             }
             Output::Resumed(directory) => {
-                let hosts = setup::hosts(setup::lines(&directory.seeds())?, &canonicalizer);
+                let path = directory.seeds();
+                let hosts = hosts_of(&path, setup::lines(&path)?, &canonicalizer)?;
                 let fetcher = Fetcher::new(&config, hosts, plan.in_flight())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let seeds = setup::lines(&directory.seeds())?;
-                let (mut core, secret) = parts.resumed(directory.path(), seeds)?;
+                let (mut core, secret) = parts.resumed(directory.path(), seeds, !directory.has_summary())?;
                 directory.go_on(&frozen)?;
                 setup::take_seeds(&mut core, setup::lines(&directory.seeds())?, &canonicalizer, &secret)?;
                 (core, secret, fetcher, Some(directory))
@@ -287,8 +288,17 @@ fn link_limits(bytes: u64) -> (ExtractLimits, usize) {
     (limits, LinkBatch::MAX_TEXT.min(part(4)))
 }
 
-/// Files and connections that a crawl has open beside those of its requests.
-const OTHER_FILES: usize = 64;
+fn hosts_of(
+    path: &Path,
+    seeds: impl Iterator<Item = std::io::Result<String>>,
+    canonicalizer: &Canonicalizer,
+) -> Result<Vec<crate::fetch::SeedHost>, StateError> {
+    setup::hosts(seeds, canonicalizer).map_err(StateError::io(path))
+}
+
+/// Files that a crawl has open beside those of its requests: segments of the frontier, twice as
+/// many as there may be while they are merged, runs of keys, and what every process has.
+const OTHER_FILES: usize = 384;
 
 /// Fails where the system lets this process have too few files open for the connections wanted:
 /// every host would seem to be down.

@@ -20,6 +20,9 @@ use crate::stats::EndReason;
 /// How often gathered lines are given to the system and the observer is told where things stand.
 const TICK: Duration = Duration::from_millis(200);
 
+/// One part in so many of `--max-disk` is for what is written when the crawl stops for it.
+const SPARE: u64 = 8;
+
 /// Time that requests in flight are given once `--max-time` has passed.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -65,6 +68,9 @@ impl Drive<'_> {
             }
             // Nothing is asked for on the strength of what is not written down.
             self.core.commit()?;
+            if self.shared.config.max_disk.is_some_and(|most| self.core.disk_bytes() >= most - most / SPARE) {
+                self.core.stop(EndReason::SizeLimit);
+            }
             let now = self.now();
             if end.is_some_and(|end| now >= end) {
                 self.core.stop(EndReason::TimeLimit);
@@ -159,9 +165,6 @@ impl Drive<'_> {
             sink.flush()?;
         }
         self.core.keep(now)?;
-        if self.shared.config.max_disk.is_some_and(|most| self.core.disk_bytes() >= most) {
-            self.core.stop(EndReason::SizeLimit);
-        }
         (self.tick)(self.core, now, self.observer)
     }
 }

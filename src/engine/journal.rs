@@ -36,6 +36,9 @@ use crate::model::{Candidate, Record};
 use crate::stats::Counters;
 use crate::store::{Decoder, Encoder, Malformed, SinkRange, decode_candidate, encode_candidate};
 
+/// Bytes of a record's buffer that are kept for the next one.
+const KEPT: usize = 512 << 10;
+
 /// An attempt that waits to be repeated, as kept on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KeptAttempt {
@@ -290,9 +293,15 @@ impl Journal {
         &self.record
     }
 
+    /// A manifest holds these counts: the next record tells what comes on top of them.
+    pub(crate) fn counted(&mut self, counters: &Counters) {
+        self.counted.clone_from(counters);
+    }
+
     /// Begins the next record.
     pub(crate) fn clear(&mut self) {
         self.record.clear();
+        self.record.shrink_to(KEPT);
         self.referrer = None;
     }
 

@@ -1,8 +1,10 @@
 //! Keeps the state of a crawl on disk: writes the log behind every change, and checkpoints.
 //!
 //! Order is everything here (`docs/ARCHITECTURE.md` tells why): bytes of the sinks before the
-//! record that names them; a record before anything is asked because of it; everything a manifest
-//! names before the manifest; the manifest before anything it no longer names is deleted. After
+//! record that names them; what an outcome changed before anything is asked because of it;
+//! everything a manifest names before the manifest; the manifest before anything it no longer names
+//! is deleted. What is claimed, moved or rescued on the way to a request is written right after
+//! it: a crash between the two asks once more, and loses nothing. After
 //! a write or a sync that failed nothing is written any more: the crawl ends, and is resumed from
 //! what is on disk.
 
@@ -46,6 +48,9 @@ impl Default for Pace {
     }
 }
 
+/// What merging keys ahead of time may take, several times a second.
+const IDLE_WORK: Duration = Duration::from_millis(4);
+
 /// Bytes of changes after which they are written, whatever else has come.
 const MUCH: usize = 256 << 10;
 
@@ -80,6 +85,8 @@ pub(crate) struct Keeper {
     settings: KeeperSettings,
     log: LogWriter,
     number: u64,
+    /// The log that was replayed, until a manifest has taken its place.
+    replayed: Vec<u64>,
     generation: u64,
     syncing: Syncing,
     synced_at: Moment,
@@ -94,7 +101,12 @@ enum Syncing {
 
 impl Keeper {
     /// Begins with log `number`, which no manifest names yet: a checkpoint has to follow.
-    pub(crate) fn new(settings: KeeperSettings, number: u64, generation: u64) -> Result<Self, StateError> {
+    pub(crate) fn new(
+        settings: KeeperSettings,
+        number: u64,
+        replayed: Option<u64>,
+        generation: u64,
+    ) -> Result<Self, StateError> {
         let path = settings.directory.join(log_name(number));
         let log = LogWriter::create(&*settings.storage, &path)?;
         let syncing = if settings.pace.beside { beside() } else { Syncing::Here };
@@ -102,6 +114,7 @@ impl Keeper {
             settings,
             log,
             number,
+            replayed: replayed.into_iter().collect(),
             generation,
             syncing,
             synced_at: Moment::START,
@@ -222,6 +235,7 @@ impl Core {
     /// To be called several times a second: syncs what is written, and checkpoints where it is time.
     pub(crate) fn keep(&mut self, now: Moment) -> Result<(), CoreError> {
         self.commit()?;
+        self.visited.idle_work(IDLE_WORK)?;
         let (Some(keeper), Some(files)) = (&mut self.keeper, &mut self.files) else {
             return Ok(());
         };
@@ -271,14 +285,18 @@ impl Core {
         self.frontier.prepare_checkpoint()?;
         self.visited.prepare_checkpoint()?;
         let state = self.state(number, now)?;
+        self.journal.counted(&self.counters);
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         write_manifest(keeper.storage(), &keeper.path(MANIFEST), keeper.generation + 1, &state.encode())?;
         keeper.generation += 1;
         keeper.log = log;
-        let old = keeper.path(&log_name(keeper.number));
+        let mut old = std::mem::take(&mut keeper.replayed);
+        old.push(keeper.number);
         keeper.number = number;
         keeper.checkpoint_at = now.after(keeper.settings.pace.checkpoint_every);
-        remove(keeper.storage(), &old)?;
+        for number in old {
+            remove(keeper.storage(), &keeper.path(&log_name(number)))?;
+        }
         self.frontier.checkpoint_done()?;
         self.visited.checkpoint_done()?;
         Ok(())

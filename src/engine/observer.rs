@@ -61,6 +61,12 @@ pub enum Event {
     },
     /// Memory runs short, or no longer does.
     MemoryStep(Change),
+    /// The log of a crawl that goes on ends in a record that never arrived whole: what it tells of
+    /// is asked for again.
+    TornTail {
+        /// Where in the log.
+        offset: u64,
+    },
     /// The crawl was asked to stop and waits for what is in flight.
     Stopping {
         /// Requests in flight.
@@ -112,6 +118,10 @@ impl fmt::Display for Event {
                 let (used, limit) = (human::bytes(*used), human::bytes(*limit));
                 write!(out, "memory: {used} of {limit} are in use: {words}")
             }
+            Event::TornTail { offset } => write!(
+                out,
+                "the last of what the earlier process did had not reached the disk (log, byte {offset}); it is done again"
+            ),
             Event::Stopping { in_flight } => {
                 let requests = human::of(*in_flight as u64, "request");
                 write!(out, "stopping: {requests} in flight; interrupt again to save at once")

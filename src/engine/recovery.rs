@@ -11,11 +11,12 @@ use super::buckets::Buckets;
 use super::core::{Core, CoreError};
 use super::journal::{Change, read_record};
 use super::keeper::{MANIFEST, log_name, log_number};
+use super::observer::Event;
 use super::state::CrawlState;
 use crate::frontier::{QueueId, Ticket};
 use crate::model::{Candidate, UrlKey};
 use crate::sink::RecoveringFiles;
-use crate::store::{Decoder, LogReader, Malformed, SinkRange, StateError, Storage, read_manifest};
+use crate::store::{Decoder, LogEnd, LogReader, Malformed, SinkRange, StateError, Storage, read_manifest};
 
 /// Reads the manifest of a state directory: its generation and what it says; none where there is none.
 pub(crate) fn read_state(
@@ -100,6 +101,9 @@ impl Core {
                 return Err(StateError::damaged(path, offset, "a record is malformed").into());
             }
             if let Err(problem) = files.accept(&ranges) {
+                if !matches!(problem, StateError::Damaged { .. }) {
+                    return Err(problem.into());
+                }
                 // Bytes of a sink that were never synced may be missing, but only from the torn tail.
                 if log.is_synced(offset)? {
                     return Err(problem.into());
@@ -110,6 +114,9 @@ impl Core {
             for change in changes.drain(..) {
                 self.replay_change(path, offset, change, &mut replayed)?;
             }
+        }
+        if let Some(LogEnd { torn: Some(_), offset }) = log.end() {
+            self.events.push(Event::TornTail { offset });
         }
         Ok(replayed)
     }
@@ -201,6 +208,5 @@ impl Core {
         if let (1, Some(ticket)) = (self.tickets_in_flight.len(), self.tickets_in_flight.keys().next()) {
             *self.suspects.entry(*ticket).or_default() += 1;
         }
-        self.tickets_in_flight.clear();
     }
 }

@@ -70,7 +70,7 @@ impl Parts {
         storage.sync_directory(&state).map_err(StateError::io(&state))?;
         let files = ResultFiles::create(&*storage, directory, self.config.log_skipped)?;
         storage.sync_directory(directory).map_err(StateError::io(directory))?;
-        let keeper = Keeper::new(self.keeping(&state, secret.clone(), Duration::ZERO), 1, 0)?;
+        let keeper = Keeper::new(self.keeping(&state, secret.clone(), Duration::ZERO), 1, None, 0)?;
         let frontier = plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], None)?;
         let visited =
             plan::visited_on_disk(&self.config, &self.plan, &self.filter, place(storage, &places[1]), None)?;
@@ -81,11 +81,12 @@ impl Parts {
     }
 
     /// The core of a crawl that another process left, as it left it.
-    /// `seeds` are all that it began with.
+    /// `seeds` are all that it began with; `died`: nobody told why it ended.
     pub(super) fn resumed(
         self,
         directory: &Path,
-        seeds: impl Iterator<Item = String>,
+        seeds: impl Iterator<Item = std::io::Result<String>>,
+        died: bool,
     ) -> Result<(Core, KeySecret), SetupError> {
         let storage = self.storage.clone();
         let state_directory = directory.join("state");
@@ -120,13 +121,17 @@ impl Parts {
         let log = state_directory.join(log_name(state.log));
         let mut queues: BTreeMap<QueueId, Box<str>> =
             state.queues.iter().map(|queue| (queue.queue, queue.origin.clone())).collect();
+        let replayed = state.log;
         core.restore(state);
         let seeds_in_manifest = core.seeds_taken;
         queues.extend(core.replay(&*storage, &log, &mut files, epoch)?.opened);
-        core.widen_scope(seeds, seeds_in_manifest, &canonicalizer);
-        core.suspect();
+        core.widen_scope(seeds, seeds_in_manifest, &canonicalizer).map_err(StateError::io(directory))?;
+        if died {
+            core.suspect();
+        }
+        core.tickets_in_flight.clear();
         core.reopen(queues);
-        core.keep_state(Keeper::new(keeping, number, generation)?, files.finish()?);
+        core.keep_state(Keeper::new(keeping, number, Some(replayed), generation)?, files.finish()?);
         core.checkpoint(Moment::START)?;
         Ok((core, secret))
     }
@@ -178,20 +183,24 @@ pub(super) fn spool(
 }
 
 /// The lines of a file of seeds.
-pub(super) fn lines(path: &Path) -> Result<impl Iterator<Item = String> + use<>, StateError> {
-    let file = File::open(path).map_err(StateError::io(path))?;
-    Ok(BufReader::new(file).lines().map_while(Result::ok))
+pub(super) fn lines(
+    path: &Path,
+) -> Result<impl Iterator<Item = std::io::Result<String>> + use<>, StateError> {
+    Ok(BufReader::new(File::open(path).map_err(StateError::io(path))?).lines())
 }
 
 /// The hosts that seeds name.
-pub(super) fn hosts(seeds: impl Iterator<Item = String>, canonicalizer: &Canonicalizer) -> Vec<SeedHost> {
-    let mut hosts = std::collections::HashSet::new();
+pub(super) fn hosts(
+    seeds: impl Iterator<Item = std::io::Result<String>>,
+    canonicalizer: &Canonicalizer,
+) -> std::io::Result<Vec<SeedHost>> {
+    let mut hosts = HashSet::new();
     for seed in seeds {
-        if let Ok(target) = canonicalizer.parse(&seed) {
+        if let Ok(target) = canonicalizer.parse(&seed?) {
             hosts.extend(SeedHost::of(&target.requested));
         }
     }
-    hosts.into_iter().collect()
+    Ok(hosts.into_iter().collect())
 }
 
 /// Seeds taken in at a time.
@@ -201,7 +210,7 @@ const SEEDS_AT_A_TIME: u64 = 128;
 /// comes before the first page, or a seed first met as a link would never move its scope.
 pub(super) fn take_seeds(
     core: &mut Core,
-    seeds: impl Iterator<Item = String>,
+    seeds: impl Iterator<Item = std::io::Result<String>>,
     canonicalizer: &Canonicalizer,
     secret: &KeySecret,
 ) -> Result<(), CoreError> {
@@ -211,6 +220,7 @@ pub(super) fn take_seeds(
     let mut batch = LinkBatch::default();
     let mut taken = core.seeds_taken;
     for text in seeds.skip(usize::try_from(taken).unwrap_or(usize::MAX)) {
+        let text = text.map_err(StateError::io(Path::new("state/seeds")))?;
         taken += 1;
         if let Ok(target) = canonicalizer.parse(&text) {
             core.scope_mut().add_seed(&target.requested);
@@ -219,6 +229,7 @@ pub(super) fn take_seeds(
         }
         if taken - core.seeds_taken >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
             core.add_seeds(&std::mem::take(&mut batch), taken)?;
+            core.keep(Moment::START)?;
         }
     }
     core.add_seeds(&batch, taken)?;
@@ -227,12 +238,18 @@ pub(super) fn take_seeds(
 
 impl Core {
     /// Puts back the seeds' part of the scope that a log said was taken in after the manifest.
-    fn widen_scope(&mut self, seeds: impl Iterator<Item = String>, from: u64, canonicalizer: &Canonicalizer) {
+    fn widen_scope(
+        &mut self,
+        seeds: impl Iterator<Item = std::io::Result<String>>,
+        from: u64,
+        canonicalizer: &Canonicalizer,
+    ) -> std::io::Result<()> {
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
         for seed in seeds.take(self.seeds_taken as usize).skip(from as usize) {
-            if let Ok(target) = canonicalizer.parse(&seed) {
+            if let Ok(target) = canonicalizer.parse(&seed?) {
                 scope.add_seed(&target.requested);
             }
         }
+        Ok(())
     }
 }

@@ -77,6 +77,19 @@ impl Schedule {
         }
     }
 
+    /// Keeps an origin open though it may have nothing to do: a candidate of its queue waits at
+    /// another origin.
+    pub fn pin(&mut self, id: OriginId) {
+        self.origins[id.index()].in_use += 1;
+    }
+
+    /// Ends one [`pin`](Self::pin).
+    pub fn unpin(&mut self, id: OriginId) {
+        let origin = &mut self.origins[id.index()];
+        origin.in_use = origin.in_use.saturating_sub(1);
+        self.refresh(id);
+    }
+
     /// The number of the next queue that is given.
     pub fn next_queue(&self) -> u32 {
         self.next_queue

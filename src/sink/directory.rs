@@ -99,6 +99,8 @@ impl CrawlDirectory {
         if !fresh {
             refuse_crawls(path)?;
         }
+        // What an earlier process gathered and never began with is nobody's.
+        let _ = fs::remove_file(directory.incoming_seeds());
         Ok(directory)
     }
 
@@ -153,9 +155,20 @@ impl CrawlDirectory {
     /// # Errors
     /// [`DirectoryError::Io`] where the system refuses.
     pub fn seal(&self, configuration: &str) -> Result<(), DirectoryError> {
-        sync_directory(&self.path)
+        self.sync_made()
             .and_then(|()| write_private(&self.configuration(), configuration))
             .map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
+    }
+
+    /// Makes the directory's own entry durable, and those of what was made above it.
+    fn sync_made(&self) -> io::Result<()> {
+        sync_directory(&self.path)?;
+        self.made.iter().filter_map(|folder| folder.parent()).try_for_each(sync_directory)
+    }
+
+    /// Whether the crawl's last process told why it ended.
+    pub fn has_summary(&self) -> bool {
+        self.path.join("summary.json").is_file()
     }
 
     /// Claims the directory of a crawl that is to go on.

@@ -51,13 +51,26 @@ pub struct DirectoryLock {
     _file: File,
 }
 
+/// Further tries to take a lock, and the pause between them.
+const LOCK_TRIES: u32 = 5;
+const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+
 /// Locks a directory through a file in it, which is made where it is missing.
 ///
 /// # Errors
 /// [`LockError::Held`] where another process holds it.
 pub fn lock_file(path: &Path) -> Result<DirectoryLock, LockError> {
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    match file.try_lock() {
+    // Whoever only looks who holds it has it for a moment, too.
+    let mut tries = 0;
+    let locked = loop {
+        match file.try_lock() {
+            Err(std::fs::TryLockError::WouldBlock) if tries < LOCK_TRIES => tries += 1,
+            locked => break locked,
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    };
+    match locked {
         Ok(()) => {}
         Err(std::fs::TryLockError::WouldBlock) => {
             let mut holder = String::new();
