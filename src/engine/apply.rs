@@ -218,7 +218,7 @@ impl Core {
         let accepted = self.ask(&links, &found)?;
         self.write_record(job.origin, &record, &line, body.as_deref())?;
         for candidate in accepted {
-            self.accept(candidate)?;
+            self.accept(&candidate)?;
         }
         self.acknowledge(job.attempt.ticket)?;
         self.buffers.extend(Buffers { links, line }.emptied());
@@ -235,7 +235,7 @@ impl Core {
             scope_generation: self.scope_generation(),
         };
         for candidate in self.ask(seeds, &found)? {
-            self.accept(candidate)?;
+            self.accept(&candidate)?;
         }
         self.seeds_taken = taken;
         self.journal.seeds(taken);
@@ -404,6 +404,7 @@ impl Core {
         };
         match answer {
             RobotsAnswer::Rules(rules) => {
+                self.host_changed |= rules.crawl_delay().is_some();
                 if let Some(wanted) = rules.crawl_delay()
                     && self.schedule.set_crawl_delay(id, wanted)
                 {

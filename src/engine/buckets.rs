@@ -50,16 +50,16 @@ impl Buckets {
 impl Core {
     /// Queues a candidate that is new: at its origin where that is open, or can be and no others
     /// wait for room; else in the bucket of its host.
-    pub(super) fn accept(&mut self, candidate: Candidate) -> Result<(), CoreError> {
-        let ticket = self.queue(&candidate)?;
-        self.journal.accept(ticket, &candidate);
+    pub(super) fn accept(&mut self, candidate: &Candidate) -> Result<(), CoreError> {
+        let ticket = self.queue(candidate)?;
+        self.journal.accept(ticket, candidate);
         Ok(())
     }
 
     /// The same for a doubt that was new after all.
-    pub(super) fn rescue(&mut self, candidate: Candidate) -> Result<(), CoreError> {
-        let ticket = self.queue(&candidate)?;
-        self.journal.rescue(ticket, &candidate);
+    pub(super) fn rescue(&mut self, candidate: &Candidate) -> Result<(), CoreError> {
+        let ticket = self.queue(candidate)?;
+        self.journal.rescue(ticket, candidate);
         Ok(())
     }
 
@@ -142,13 +142,13 @@ impl Core {
             return Ok(None);
         }
         match self.open_origin(claimed.candidate.origin()) {
-            Some(id) => self.move_candidate(id, claimed).map(|()| None),
+            Some(id) => self.move_candidate(id, &claimed).map(|()| None),
             None => Ok(Some(claimed)),
         }
     }
 
     /// Moves a candidate claimed from a bucket to the queue of its origin.
-    fn move_candidate(&mut self, id: OriginId, claimed: Claimed) -> Result<(), CoreError> {
+    fn move_candidate(&mut self, id: OriginId, claimed: &Claimed) -> Result<(), CoreError> {
         self.held -= 1;
         let ticket = self.push_to(id, &claimed.candidate)?;
         self.journal.move_candidate(claimed.ticket, ticket, &claimed.candidate);
@@ -173,7 +173,7 @@ impl Core {
         }
         if let Some(claimed) = self.buckets.claimed.pop_front() {
             let id = self.schedule.origin_of(claimed.candidate.origin());
-            self.move_candidate(id, claimed)?;
+            self.move_candidate(id, &claimed)?;
         }
         Ok(None)
     }

@@ -107,7 +107,7 @@ pub(super) fn visited_on_disk(
     config: &Config,
     plan: &Plan,
     filter: &FilterPlan,
-    place: Place,
+    place: &Place,
     state: Option<&[u8]>,
 ) -> Result<Visited, SetupError> {
     let settings =

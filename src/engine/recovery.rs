@@ -43,8 +43,8 @@ pub(crate) fn remove_old_logs(
     directory: &Path,
     named: u64,
 ) -> Result<u64, StateError> {
-    let names = storage.names(directory).map_err(StateError::io(directory))?;
-    let above = names.iter().filter_map(|name| log_number(name)).fold(named, u64::max) + 1;
+    let present = storage.names(directory).map_err(StateError::io(directory))?;
+    let above = present.iter().filter_map(|name| log_number(name)).fold(named, u64::max) + 1;
     let mut stay: HashSet<String> = KEPT.iter().map(ToString::to_string).collect();
     stay.insert(log_name(named));
     crate::store::remove_unnamed(storage, directory, &stay)?;
@@ -85,8 +85,7 @@ impl Core {
         let mut replayed = Replayed { epoch, ..Replayed::default() };
         let mut changes: Vec<Change> = Vec::new();
         let mut ranges: Vec<(u64, SinkRange)> = Vec::new();
-        loop {
-            let Some(record) = log.next_record()? else { break };
+        while let Some(record) = log.next_record()? {
             let offset = record.offset;
             changes.clear();
             ranges.clear();
@@ -175,7 +174,7 @@ impl Core {
             Change::Host(state) => {
                 self.schedule.restore(&mut Decoder(&state), replayed.epoch).map_err(|Malformed| {
                     StateError::damaged(path, offset, "a record's host state is malformed")
-                })?
+                })?;
             }
             Change::Sink(..) => {}
         }

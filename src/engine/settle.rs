@@ -64,7 +64,7 @@ impl Core {
                 self.counters.rescued += rescued;
                 self.counters.repeats += slice.decided - rescued;
                 for rescued in slice.rescued {
-                    self.rescue(rescued.candidate)?;
+                    self.rescue(&rescued.candidate)?;
                 }
                 self.journal.retire(slice.up_to);
                 Ok(spent)

@@ -73,7 +73,7 @@ impl Parts {
         let keeper = Keeper::new(self.keeping(&state, secret.clone(), Duration::ZERO), 1, None, 0)?;
         let frontier = plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], None)?;
         let visited =
-            plan::visited_on_disk(&self.config, &self.plan, &self.filter, place(storage, &places[1]), None)?;
+            plan::visited_on_disk(&self.config, &self.plan, &self.filter, &place(storage, &places[1]), None)?;
         let mut core = self.core(secret, Box::new(frontier), visited);
         core.keep_state(keeper, files);
         core.checkpoint(Moment::START)?;
@@ -102,7 +102,7 @@ impl Parts {
             &self.config,
             &self.plan,
             &self.filter,
-            place(storage.clone(), &places[1]),
+            &place(storage.clone(), &places[1]),
             Some(&state.visited),
         )?;
         remove_unnamed(

@@ -311,7 +311,7 @@ fn refuse_strangers(path: &Path) -> Result<(), DirectoryError> {
 fn refuse_crawls(path: &Path) -> Result<(), DirectoryError> {
     let holds_something = |name: &&str| fs::metadata(path.join(name)).is_ok_and(|file| file.len() > 0);
     // Without a configuration empty files are what a crawl left that could not begin.
-    if !path.join(CONFIGURATION).is_file() && !FILES.iter().any(|name| holds_something(&name)) {
+    if !path.join(CONFIGURATION).is_file() && !FILES.iter().any(holds_something) {
         return Ok(());
     }
     if is_complete(path) {
