@@ -16,6 +16,7 @@
 pub fn economize() {
     allocator::keep_little();
     code::map_by_page();
+    signals::let_writes_fail();
 }
 
 /// Lets glibc's allocator have up to `most` arenas, so that threads wait less for each other; each may
@@ -29,6 +30,21 @@ pub fn allow_arenas(most: u64) {
 pub fn release_unused() {
     allocator::release_free();
     code::let_go();
+}
+
+/// A file that may not grow any more (`ulimit -f`) is an error of the write, like a full disk, and
+/// no reason to die.
+#[cfg(unix)]
+mod signals {
+    pub(super) fn let_writes_fail() {
+        // SAFETY: sets how one signal is treated; no handler of ours runs.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    }
+}
+
+#[cfg(not(unix))]
+mod signals {
+    pub(super) fn let_writes_fail() {}
 }
 
 /// glibc's allocator.

@@ -138,6 +138,9 @@ impl From<ConfigError> for Failure {
 impl From<DirectoryError> for Failure {
     fn from(error: DirectoryError) -> Failure {
         let code = match &error {
+            DirectoryError::State(StateError::Damaged { .. } | StateError::Newer { .. }) => {
+                ExitCode::StateDamaged
+            }
             DirectoryError::Complete(_) => ExitCode::AlreadyComplete,
             DirectoryError::Unfinished(_) | DirectoryError::InUse { .. } => ExitCode::DirectoryInUse,
             DirectoryError::Io { source, .. } if is_full(source) => ExitCode::DiskFull,
@@ -152,6 +155,10 @@ impl From<SetupError> for Failure {
         match error {
             SetupError::Directory(error) => error.into(),
             SetupError::State(error) => error.into(),
+            SetupError::Core(error) if error.is_disk_full() => {
+                let message = format!("{error}; make room, and run the same command again");
+                Failure::new(ExitCode::DiskFull, message)
+            }
             SetupError::Core(error) => core(&error),
             SetupError::NoSeeds => Failure::new(ExitCode::Usage, error.to_string()),
             error => Failure::new(ExitCode::Configuration, error.to_string()),
@@ -167,7 +174,7 @@ impl From<StateError> for Failure {
             StateError::Damaged { .. } | StateError::Newer { .. } => ExitCode::StateDamaged,
         };
         let remedy = match code {
-            ExitCode::DiskFull => "; make room, then 'dragline resume' goes on",
+            ExitCode::DiskFull => "; make room, and run the same command again",
             _ => "",
         };
         Failure::new(code, format!("{error}{remedy}"))

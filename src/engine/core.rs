@@ -4,7 +4,7 @@
 //! argument). The invariant it keeps: whatever the visited set holds is
 //! queued, in flight, in doubt, recorded or counted as skipped.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::keeper::Keeper;
 use super::observer::Event;
 use super::settle::SettleTurn;
 use super::shadow::DepthShadow;
-use super::state::CrawlState;
+use super::state::{CrawlState, SeedsSeal};
 use super::worker::new_outcome;
 use crate::frontier::{
     Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule, Ticket,
@@ -122,7 +122,7 @@ pub(super) const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The share of the time that settling doubts may take while there is other work.
 const SETTLING_SHARE: f64 = 0.25;
 /// The longest pause before a repetition that nobody asked for.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Crashes at which a page was alone in flight, after which it is not asked for again.
 const CRASHES: u32 = 2;
 /// Candidates skipped in one go before the loop gets a turn.
@@ -158,14 +158,18 @@ pub(crate) struct Core {
     pub(super) keeper: Option<Keeper>,
     /// The files of results in the crawl directory.
     pub(super) files: Option<ResultFiles>,
-    /// Attempts of an earlier process whose candidates have not been claimed again.
+    /// Attempts that an earlier process left, until they wait again.
     pub(super) kept_attempts: HashMap<Ticket, KeptAttempt>,
+    /// Those of them that wait again, and stand in the frontier as if nobody had claimed them.
+    pub(super) revived: HashSet<Ticket>,
     /// Candidates that are asked at another origin than that of their queue, and the latter.
     pub(super) away: HashMap<Ticket, OriginId>,
     /// Pages in flight, with what happened to them before; after a crash, those that were.
     pub(super) tickets_in_flight: HashMap<Ticket, Option<Box<KeptAttempt>>>,
     /// Pages that were alone in flight when the process died, and how often.
     pub(super) suspects: HashMap<Ticket, u32>,
+    /// What the file of seeds is.
+    pub(super) seeds: SeedsSeal,
     /// Seeds taken in.
     pub(super) seeds_taken: u64,
     /// Those were all.
@@ -213,9 +217,11 @@ impl Core {
             keeper: None,
             files: None,
             kept_attempts: HashMap::new(),
+            revived: HashSet::new(),
             away: HashMap::new(),
             tickets_in_flight: HashMap::new(),
             suspects: HashMap::new(),
+            seeds: SeedsSeal::default(),
             seeds_taken: 0,
             seeds_complete: false,
             host_changed: false,
@@ -248,7 +254,7 @@ impl Core {
 
     /// Candidates that wait to be fetched.
     pub(crate) fn queued(&self) -> u64 {
-        self.frontier.len() + self.held
+        self.frontier.len() + self.held - self.revived.len() as u64
     }
 
     /// Goes on with what another process left.
@@ -257,6 +263,7 @@ impl Core {
         self.kept_attempts = state.attempts;
         self.tickets_in_flight = state.in_flight.into_iter().map(|ticket| (ticket, None)).collect();
         self.suspects = state.suspects;
+        self.seeds = state.seeds;
         self.seeds_taken = state.seeds_taken;
         self.seeds_complete = state.seeds_complete;
     }
@@ -458,30 +465,14 @@ impl Core {
             return Ok(None);
         }
         self.held += self.schedule.claim(id, &mut *self.frontier)?;
-        while let Some(claimed) = self.schedule.take_claimed(id) {
-            self.held -= 1;
-            let mut attempt = Attempt::new(claimed);
-            let Some(kept) = self.kept_attempts.remove(&attempt.ticket) else {
-                return Ok(Some(attempt));
-            };
-            // Whatever the clock did meanwhile, nobody asked for a longer pause than these.
-            let longest = self.settings.max_retry_after.max(LONGEST_PAUSE);
-            let at = self.keeper.as_ref().map_or(now, |keeper| keeper.moment(kept.not_before));
-            let at = at.min(now.after(longest));
-            kept.revive(&mut attempt);
-            let asked_at = self.schedule.origin_of(attempt.candidate.origin());
-            if asked_at == id && (at <= now || drained) {
-                return Ok(Some(attempt));
-            }
-            self.go_away(&attempt, id, asked_at);
-            self.held += 1;
-            self.schedule.wait(asked_at, attempt, at);
-            // It is owed a record now, which may leave no room for another.
-            if !drained && (self.page_limit_reserved() || !self.schedule.may_begin(id)) {
-                break;
-            }
+        if !self.revived.is_empty() {
+            let revived = &mut self.revived;
+            self.held -= self.schedule.retain_claimed(id, |ticket| !revived.remove(&ticket));
         }
-        Ok(None)
+        Ok(self.schedule.take_claimed(id).map(|claimed| {
+            self.held -= 1;
+            Attempt::new(claimed)
+        }))
     }
 
     /// Takes note that a candidate of one origin's queue is asked at another: the queue is needed
@@ -508,6 +499,7 @@ impl Core {
     pub(super) fn acknowledge(&mut self, ticket: Ticket) -> Result<(), CoreError> {
         self.journal.acknowledge(ticket);
         self.forget(ticket);
+        self.revived.remove(&ticket);
         if let Some(id) = self.away.remove(&ticket) {
             self.schedule.unpin(id);
         }

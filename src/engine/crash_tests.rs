@@ -11,6 +11,7 @@ use super::core_tests::{Answer, Records, Simulation, Web};
 use super::crawl::SetupError;
 use super::keeper::Pace;
 use super::setup::{self, Parts};
+use super::state::SeedsSeal;
 use crate::config::{Config, Options, ScopeKind};
 use crate::frontier::{Moment, Politeness};
 use crate::model::ErrorKind;
@@ -103,6 +104,7 @@ fn open(disk: &SimulatedDisk, kind: Kind) -> Result<Simulation, SetupError> {
         scope: scope.clone(),
         sinks: Vec::new(),
         storage: storage.clone(),
+        seeds: SeedsSeal::default(),
         pace: Pace {
             sync_every: Duration::from_millis(100),
             beside: false,

@@ -8,11 +8,12 @@ use super::core::{Caps, Core, CoreError, CoreSettings};
 use super::drive::Drive;
 use super::keeper::Pace;
 use super::observer::Observer;
-use super::plan::{FilterPlan, PlanError, plan};
+use super::plan::{FilterPlan, PlanError, plan, plan_beside};
 use super::pressure::Pressure;
 use super::reporter::Reporter;
-use super::setup::{self, Parts};
+use super::setup::{self, Parts, SeedList};
 use super::shutdown::{StopHandle, listen};
+use super::state::SeedsSeal;
 use super::worker::Shared;
 use crate::budget::{Plan, release_unused};
 use crate::config::{Config, ConfigError, Options, RobotsPolicy};
@@ -185,36 +186,40 @@ impl CrawlBuilder {
     pub fn build(self) -> Result<Crawl, SetupError> {
         let config = Arc::new(self.options.resolve()?);
         check_open_files(config.concurrency)?;
-        let (plan, filter) = plan(&config)?;
+        // Refuses what no seeds can mend before any is looked at.
+        plan(&config)?;
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
-        let parts = Parts {
-            settings: core_settings(&config, &filter),
-            plan,
-            filter,
-            politeness: politeness(&config, self.seed.unwrap_or(1)),
-            scope: scope.clone(),
-            sinks: self.sinks,
-            storage: Arc::new(FileSystem),
-            pace: Pace::default(),
-            canonicalizer: canonicalizer.clone(),
-            config: config.clone(),
+        let (politeness, sinks) = (politeness(&config, self.seed.unwrap_or(1)), self.sinks);
+        let parts = |list: &SeedList, seeds: SeedsSeal| -> Result<Parts, PlanError> {
+            let (plan, filter) = plan_beside(&config, list.bytes(&config))?;
+            Ok(Parts {
+                settings: core_settings(&config, &filter),
+                plan,
+                filter,
+                politeness,
+                scope: scope.clone(),
+                sinks,
+                storage: Arc::new(FileSystem),
+                pace: Pace::default(),
+                seeds,
+                canonicalizer: canonicalizer.clone(),
+                config: config.clone(),
+            })
         };
         let new_secret = || match self.seed {
             Some(seed) => Ok(KeySecret::from_seed(seed)),
             None => KeySecret::random(),
         };
-        let (mut core, secret, fetcher, directory) = match self.output {
+        let (mut core, secret, fetcher, directory, plan) = match self.output {
             Output::Nowhere => {
                 let seeds: Vec<String> = self.seeds.into_iter().flatten().collect();
-                let hosts = hosts_of(Path::new(""), seeds.iter().cloned().map(Ok), &canonicalizer)?;
-                if hosts.is_empty() {
-                    return Err(SetupError::NoSeeds);
-                }
-                let secret = new_secret()?;
+                let list = seed_list(Path::new(""), seeds.iter().cloned().map(Ok), &canonicalizer, &config)?;
+                let (parts, secret) = (parts(&list, SeedsSeal::default())?, new_secret()?);
+                let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
                 setup::take_seeds(&mut core, seeds.into_iter().map(Ok), &canonicalizer, &secret)?;
-                (core, secret, Fetcher::new(&config, hosts, plan.in_flight())?, None)
+                (core, secret, Fetcher::new(&config, list.hosts, plan.in_flight())?, None, plan)
             }
             Output::Path(_) | Output::Claimed(_) => {
                 let mut directory = match self.output {
@@ -226,29 +231,30 @@ impl CrawlBuilder {
                 if !incoming.exists() {
                     setup::spool(self.seeds.into_iter().flatten(), &canonicalizer, &incoming)?;
                 }
-                let hosts = hosts_of(&incoming, setup::lines(&incoming)?, &canonicalizer)?;
-                if hosts.is_empty() {
-                    return Err(SetupError::NoSeeds);
-                }
-                let fetcher = Fetcher::new(&config, hosts, plan.in_flight())?;
+                let list = seed_list(&incoming, setup::lines(&incoming)?, &canonicalizer, &config)?;
+                let parts = parts(&list, setup::seal(&incoming)?)?;
+                let plan = parts.plan;
+                let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let secret = new_secret()?;
                 directory.begin()?;
                 let mut core = parts.begun(directory.path(), &secret)?;
                 directory.seal(&frozen)?;
                 setup::take_seeds(&mut core, setup::lines(&directory.seeds())?, &canonicalizer, &secret)?;
-                (core, secret, fetcher, Some(directory))
+                (core, secret, fetcher, Some(directory), plan)
             }
             Output::Resumed(directory) => {
                 let path = directory.seeds();
-                let hosts = hosts_of(&path, setup::lines(&path)?, &canonicalizer)?;
-                let fetcher = Fetcher::new(&config, hosts, plan.in_flight())?;
+                let list = seed_list(&path, setup::lines(&path)?, &canonicalizer, &config)?;
+                let parts = parts(&list, setup::seal(&path)?)?;
+                let plan = parts.plan;
+                let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
                 let frozen = Options::from(&*config).to_toml()?;
-                let seeds = setup::lines(&directory.seeds())?;
-                let (mut core, secret) = parts.resumed(directory.path(), seeds, !directory.has_summary())?;
+                let died = !directory.has_summary();
+                let (mut core, secret) = parts.resumed(directory.path(), setup::lines(&path)?, died)?;
                 directory.go_on(&frozen)?;
-                setup::take_seeds(&mut core, setup::lines(&directory.seeds())?, &canonicalizer, &secret)?;
-                (core, secret, fetcher, Some(directory))
+                setup::take_seeds(&mut core, setup::lines(&path)?, &canonicalizer, &secret)?;
+                (core, secret, fetcher, Some(directory), plan)
             }
         };
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
@@ -288,12 +294,18 @@ fn link_limits(bytes: u64) -> (ExtractLimits, usize) {
     (limits, LinkBatch::MAX_TEXT.min(part(4)))
 }
 
-fn hosts_of(
+/// Goes through the seeds; fails where there is none.
+fn seed_list(
     path: &Path,
     seeds: impl Iterator<Item = std::io::Result<String>>,
     canonicalizer: &Canonicalizer,
-) -> Result<Vec<crate::fetch::SeedHost>, StateError> {
-    setup::hosts(seeds, canonicalizer).map_err(StateError::io(path))
+    config: &Config,
+) -> Result<SeedList, SetupError> {
+    let list = SeedList::read(seeds, canonicalizer, config).map_err(StateError::io(path))?;
+    if list.seeds == 0 {
+        return Err(SetupError::NoSeeds);
+    }
+    Ok(list)
 }
 
 /// Files that a crawl has open beside those of its requests: segments of the frontier, twice as
@@ -458,6 +470,7 @@ impl Crawl {
         let pressure = Pressure::new(self.shared.config.memory, self.shared.fetcher.room());
         let drive = Drive {
             pressure,
+            most_disk: self.shared.config.max_disk.map(|most| most_disk(most, &self.plan)),
             core: &mut self.core,
             shared: self.shared.clone(),
             observer,
@@ -484,6 +497,12 @@ impl Crawl {
         }
         Ok(end)
     }
+}
+
+/// Bytes on disk at which a crawl stops for `--max-disk`: what is in memory then is still to be
+/// written, and files are kept until their followers are named.
+fn most_disk(limit: u64, plan: &Plan) -> u64 {
+    limit - (limit / 8 + plan.frontier + plan.doubts).min(limit / 2)
 }
 
 /// Threads for what the system can do only while a thread waits for it.

@@ -20,9 +20,6 @@ use crate::stats::EndReason;
 /// How often gathered lines are given to the system and the observer is told where things stand.
 const TICK: Duration = Duration::from_millis(200);
 
-/// One part in so many of `--max-disk` is for what is written when the crawl stops for it.
-const SPARE: u64 = 8;
-
 /// Time that requests in flight are given once `--max-time` has passed.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -39,6 +36,8 @@ pub(crate) struct Drive<'a> {
     /// Called every [`TICK`] with the time since the start.
     pub(crate) tick: &'a mut Tick<'a>,
     pub(crate) started: Instant,
+    /// Bytes on disk at which the crawl stops, with room for what is written then.
+    pub(crate) most_disk: Option<u64>,
 }
 
 enum Wake {
@@ -68,7 +67,7 @@ impl Drive<'_> {
             }
             // Nothing is asked for on the strength of what is not written down.
             self.core.commit()?;
-            if self.shared.config.max_disk.is_some_and(|most| self.core.disk_bytes() >= most - most / SPARE) {
+            if self.most_disk.is_some_and(|most| self.core.disk_bytes() >= most) {
                 self.core.stop(EndReason::SizeLimit);
             }
             let now = self.now();

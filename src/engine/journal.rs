@@ -22,8 +22,8 @@
 //! 13 seeds complete
 //! 14 rescue       ticket · candidate
 //! ticket  = queue · class (1 byte) · sequence
-//! attempt = ticket · requests · failures · hops · flags (1 byte: 1 reconnected, 2 respelled)
-//!           · not before (milliseconds since 1970) · URL · bytes of its origin · record as JSON, or empty
+//! attempt = ticket · requests · failures · flags (1 byte: 1 reconnected, 2 respelled)
+//!           · not before (milliseconds since 1970) · candidate · record as JSON, or empty
 //! ```
 //!
 //! A candidate is laid out as in [`encode_candidate`]; its referrer may be that of the candidate
@@ -31,7 +31,7 @@
 
 use std::sync::Arc;
 
-use crate::frontier::{Attempt, QueueId, Ticket};
+use crate::frontier::{Attempt, Claimed, QueueId, Ticket};
 use crate::model::{Candidate, Record};
 use crate::stats::Counters;
 use crate::store::{Decoder, Encoder, Malformed, SinkRange, decode_candidate, encode_candidate};
@@ -46,14 +46,12 @@ pub(crate) struct KeptAttempt {
     pub(crate) ticket: Ticket,
     pub(crate) requests: u32,
     pub(crate) failures: u32,
-    pub(crate) hops: u32,
     pub(crate) reconnected: bool,
     pub(crate) respelled: bool,
     /// Milliseconds since 1970.
     pub(crate) not_before: u64,
     /// What is requested next.
-    pub(crate) url: Box<str>,
-    pub(crate) origin_length: u16,
+    pub(crate) candidate: Candidate,
     /// The record to write if nothing better comes.
     pub(crate) fallback: Option<Box<Record>>,
 }
@@ -64,51 +62,42 @@ impl KeptAttempt {
             ticket: attempt.ticket,
             requests: attempt.requests,
             failures: attempt.failures,
-            hops: attempt.candidate.hops,
             reconnected: attempt.reconnected,
             respelled: attempt.respelled,
             not_before,
-            url: attempt.candidate.url.clone(),
-            origin_length: attempt.candidate.origin_length,
+            candidate: attempt.candidate.clone(),
             fallback: attempt.fallback.clone(),
         }
     }
 
-    /// Puts what happened before back into an attempt at the same candidate.
-    pub(crate) fn revive(self, attempt: &mut Attempt) {
+    /// The attempt, to go on with.
+    pub(crate) fn revive(self) -> Attempt {
+        let mut attempt = Attempt::new(Claimed { ticket: self.ticket, candidate: self.candidate });
         attempt.requests = self.requests;
         attempt.failures = self.failures;
         attempt.reconnected = self.reconnected;
         attempt.respelled = self.respelled;
         attempt.fallback = self.fallback;
-        attempt.candidate.hops = self.hops;
-        attempt.candidate.url = self.url;
-        attempt.candidate.origin_length = self.origin_length;
+        attempt
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder<'_>) {
         encode_ticket(encoder, self.ticket);
         encoder.number(u64::from(self.requests));
         encoder.number(u64::from(self.failures));
-        encoder.number(u64::from(self.hops));
         encoder.byte(u8::from(self.reconnected) | u8::from(self.respelled) << 1);
         encoder.number(self.not_before);
-        encoder.text(&self.url);
-        encoder.number(u64::from(self.origin_length));
+        encode_candidate(&self.candidate, None, encoder.0);
         let record = self.fallback.as_ref().and_then(|record| serde_json::to_vec(record).ok());
         encoder.bytes(&record.unwrap_or_default());
     }
 
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
         let ticket = decode_ticket(decoder)?;
-        let (requests, failures, hops) = (decoder.small()?, decoder.small()?, decoder.small()?);
+        let (requests, failures) = (decoder.small()?, decoder.small()?);
         let flags = decoder.byte()?;
         let not_before = decoder.number()?;
-        let url: Box<str> = decoder.text()?.into();
-        let origin_length: u16 = decoder.small()?;
-        if !url.is_char_boundary(usize::from(origin_length)) {
-            return Err(Malformed);
-        }
+        let candidate = decode_candidate(decoder, &mut None)?;
         let record = decoder.bytes()?;
         let fallback = if record.is_empty() {
             None
@@ -119,12 +108,10 @@ impl KeptAttempt {
             ticket,
             requests,
             failures,
-            hops,
             reconnected: flags & 1 != 0,
             respelled: flags & 2 != 0,
             not_before,
-            url,
-            origin_length,
+            candidate,
             fallback,
         })
     }

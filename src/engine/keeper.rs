@@ -8,6 +8,7 @@
 //! a write or a sync that failed nothing is written any more: the crawl ends, and is resumed from
 //! what is on disk.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -18,7 +19,9 @@ use super::journal::{Journal, KeptAttempt};
 use super::state::{CrawlState, OpenQueue};
 use crate::frontier::{Moment, Origin};
 use crate::sink::ResultFiles;
-use crate::store::{Encoder, LogWriter, SinkRange, StateError, Storage, SyncHandle, Synced, write_manifest};
+use crate::store::{
+    Encoder, LogWriter, SinkRange, StateError, Storage, SyncHandle, Synced, remove_unnamed, write_manifest,
+};
 use crate::url::KeySecret;
 
 /// The manifest, in the state directory.
@@ -53,6 +56,11 @@ const IDLE_WORK: Duration = Duration::from_millis(4);
 
 /// Bytes of changes after which they are written, whatever else has come.
 const MUCH: usize = 256 << 10;
+
+/// Where in the state directory the frontier is …
+pub(crate) const FRONTIER: &str = "frontier";
+/// … and the exact keys and doubts.
+pub(crate) const VISITED: &str = "visited";
 
 /// The name of a log.
 pub(crate) fn log_name(number: u64) -> String {
@@ -130,11 +138,6 @@ impl Keeper {
     /// Microseconds since 1970 at [`Moment::START`].
     pub(crate) fn epoch(&self) -> u64 {
         self.settings.started_at.saturating_mul(1000)
-    }
-
-    /// The moment at which the wall clock shows these milliseconds since 1970.
-    pub(crate) fn moment(&self, wall_clock: u64) -> Moment {
-        Moment(wall_clock.saturating_sub(self.settings.started_at).saturating_mul(1000))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -229,7 +232,15 @@ impl Core {
                 self.kept_attempts.insert(ticket, *before);
             }
         }
-        self.checkpoint(now)
+        self.checkpoint(now)?;
+        let Some(keeper) = &self.keeper else { return Ok(()) };
+        // A merge that was under way goes no further.
+        for (place, names) in [(FRONTIER, self.frontier.named_files()), (VISITED, self.visited.named_files())]
+        {
+            let names: HashSet<String> = names.into_iter().collect();
+            remove_unnamed(keeper.storage(), &keeper.path(place), &names)?;
+        }
+        Ok(())
     }
 
     /// To be called several times a second: syncs what is written, and checkpoints where it is time.
@@ -315,6 +326,7 @@ impl Core {
         let all = kept.chain(waiting).chain(flying);
         state.attempts = all.map(|attempt| (attempt.ticket, attempt)).collect();
         self.schedule.encode_host_state(keeper.epoch(), &mut state.schedule);
+        state.seeds = self.seeds;
         (state.seeds_taken, state.seeds_complete) = (self.seeds_taken, self.seeds_complete);
         state.queues = self
             .schedule

@@ -74,6 +74,31 @@ pub fn plan(config: &Config) -> Result<(Plan, FilterPlan), PlanError> {
     Ok((plan, FilterPlan { first, largest }))
 }
 
+/// One part in so many of the reserve may be taken by the seeds without anybody noticing.
+const SEEDS_OF_RESERVE: u64 = 4;
+
+/// The same where so many bytes are taken by the seeds; they are told with the process itself.
+pub(super) fn plan_beside(config: &Config, seeds: u64) -> Result<(Plan, FilterPlan), PlanError> {
+    let (whole, filter) = plan(config)?;
+    let taken = seeds.saturating_sub(whole.reserve / SEEDS_OF_RESERVE);
+    if taken == 0 {
+        return Ok((whole, filter));
+    }
+    let rest = Config { memory: config.memory.saturating_sub(taken), ..config.clone() };
+    match plan(&rest) {
+        Ok((rest, filter)) => {
+            let beside = Plan { total: whole.total, fixed: rest.fixed + taken, ..rest };
+            Ok((beside, filter))
+        }
+        Err(PlanError::Budget(ConfigError::Memory { source, .. })) => {
+            let smallest = (source.smallest + taken).next_multiple_of(1 << 20);
+            let given = Size(config.memory).to_string();
+            Err(ConfigError::Memory { given, source: budget::BelowFloor { smallest } }.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// The largest filter that its share holds, with room for the one it grows from.
 fn largest(config: &Config, plan: &Plan) -> Result<Sizing, SizingError> {
     let bytes = match config.dedup {

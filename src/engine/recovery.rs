@@ -4,16 +4,17 @@
 //! is garbage. Recovery may end anywhere, by a crash too, and is simply done again: it changes
 //! nothing that the manifest names before its own checkpoint has put a new one in its place.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
 use super::buckets::Buckets;
-use super::core::{Core, CoreError};
+use super::core::{Core, CoreError, LONGEST_PAUSE};
 use super::journal::{Change, read_record};
 use super::keeper::{MANIFEST, log_name, log_number};
 use super::observer::Event;
 use super::state::CrawlState;
-use crate::frontier::{QueueId, Ticket};
+use crate::frontier::{Moment, OriginId, QueueId, Ticket};
 use crate::model::{Candidate, UrlKey};
 use crate::sink::RecoveringFiles;
 use crate::store::{Decoder, LogEnd, LogReader, Malformed, SinkRange, StateError, Storage, read_manifest};
@@ -181,8 +182,10 @@ impl Core {
         Ok(())
     }
 
-    /// Opens the origins whose queues hold something.
-    pub(super) fn reopen(&mut self, queues: BTreeMap<QueueId, Box<str>>) {
+    /// Opens the origins whose queues hold something, and lets the attempts that were begun wait
+    /// again, each at the origin where it is to be asked.
+    pub(super) fn reopen(&mut self, queues: BTreeMap<QueueId, Box<str>>, wall_clock: u64) {
+        let mut opened: HashMap<QueueId, OriginId> = HashMap::new();
         for (queue, origin) in queues {
             self.schedule.set_next_queue(queue.0.saturating_add(1));
             let unclaimed = self.frontier.queue_len(queue);
@@ -190,7 +193,21 @@ impl Core {
                 let id = self.schedule.reopen(&origin, queue);
                 self.schedule.origin_mut(id).unclaimed = unclaimed;
                 self.schedule.refresh(id);
+                opened.insert(queue, id);
             }
+        }
+        // Whatever the clock did meanwhile, nobody asked for a longer pause than these.
+        let longest = self.settings.max_retry_after.max(LONGEST_PAUSE);
+        for kept in std::mem::take(&mut self.kept_attempts).into_values() {
+            // What is in no queue has been acknowledged.
+            let Some(from) = opened.get(&kept.ticket.queue).copied() else { continue };
+            let pause = Duration::from_millis(kept.not_before.saturating_sub(wall_clock)).min(longest);
+            let attempt = kept.revive();
+            let to = self.schedule.origin_of(attempt.candidate.origin());
+            self.go_away(&attempt, from, to);
+            self.revived.insert(attempt.ticket);
+            self.held += 1;
+            self.schedule.wait(to, attempt, Moment::START.after(pause));
         }
         self.buckets = Buckets::of(&*self.frontier);
     }

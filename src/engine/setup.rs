@@ -9,11 +9,12 @@ use std::time::{Duration, SystemTime};
 
 use super::core::{Core, CoreError, CoreSettings};
 use super::crawl::SetupError;
-use super::keeper::{Keeper, KeeperSettings, MANIFEST, Pace, log_name};
+use super::keeper::{FRONTIER, Keeper, KeeperSettings, MANIFEST, Pace, VISITED, log_name};
 use super::plan::{self, FilterPlan};
 use super::recovery::{read_state, remove_old_logs};
+use super::state::SeedsSeal;
 use crate::budget::Plan;
-use crate::config::Config;
+use crate::config::{Config, HeaderScope, ScopeKind};
 use crate::fetch::SeedHost;
 use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, QueueId, Schedule};
 use crate::model::{LinkBatch, Via};
@@ -34,16 +35,13 @@ pub(super) struct Parts {
     pub(super) sinks: Vec<Box<dyn Sink>>,
     pub(super) storage: Arc<dyn Storage>,
     pub(super) pace: Pace,
+    /// What the file of seeds is, where there is one.
+    pub(super) seeds: SeedsSeal,
     pub(super) canonicalizer: Canonicalizer,
 }
 
 /// Bytes that a doubt in memory is reckoned with: its URL, its key and what belongs to it.
 const DOUBT_BYTES: u64 = 256;
-
-/// Where in the state directory the frontier is …
-const FRONTIER: &str = "frontier";
-/// … and the exact keys and doubts.
-const VISITED: &str = "visited";
 
 impl Parts {
     /// A core that forgets everything when the process ends.
@@ -74,7 +72,9 @@ impl Parts {
         let frontier = plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], None)?;
         let visited =
             plan::visited_on_disk(&self.config, &self.plan, &self.filter, &place(storage, &places[1]), None)?;
+        let seeds = self.seeds;
         let mut core = self.core(secret, Box::new(frontier), visited);
+        core.seeds = seeds;
         core.keep_state(keeper, files);
         core.checkpoint(Moment::START)?;
         Ok(core)
@@ -92,6 +92,10 @@ impl Parts {
         let state_directory = directory.join("state");
         let (generation, state) = read_state(&*storage, &state_directory)?
             .ok_or_else(|| StateError::damaged(&state_directory.join(MANIFEST), 0, "it is missing"))?;
+        if state.seeds != self.seeds {
+            let problem = "it is not as it was when the crawl began";
+            return Err(StateError::damaged(&state_directory.join("seeds"), 0, problem).into());
+        }
         let places = [state_directory.join(FRONTIER), state_directory.join(VISITED)];
         let number = remove_old_logs(&*storage, &state_directory, state.log)?;
         let malformed = |_| StateError::damaged(&state_directory.join(MANIFEST), 0, "its body is malformed");
@@ -112,7 +116,8 @@ impl Parts {
         )?;
         let canonicalizer = self.canonicalizer.clone();
         let keeping = self.keeping(&state_directory, state.secret.clone(), state.elapsed);
-        let epoch = keeping.started_at.saturating_mul(1000);
+        let wall_clock = keeping.started_at;
+        let epoch = wall_clock.saturating_mul(1000);
         let secret = state.secret.clone();
         let mut core = self.core(&secret, Box::new(frontier), visited);
         core.scope_mut().restore(&mut Decoder(&state.scope)).map_err(malformed)?;
@@ -130,7 +135,7 @@ impl Parts {
             core.suspect();
         }
         core.tickets_in_flight.clear();
-        core.reopen(queues);
+        core.reopen(queues, wall_clock);
         core.keep_state(Keeper::new(keeping, number, Some(replayed), generation)?, files.finish()?);
         core.checkpoint(Moment::START)?;
         Ok((core, secret))
@@ -182,6 +187,25 @@ pub(super) fn spool(
     write().map_err(StateError::io(path))
 }
 
+/// What a file of seeds is.
+pub(super) fn seal(path: &Path) -> Result<SeedsSeal, StateError> {
+    let read = || -> std::io::Result<SeedsSeal> {
+        let mut file = BufReader::new(File::open(path)?);
+        let (mut length, mut hasher) = (0, crc32fast::Hasher::new());
+        loop {
+            let bytes = file.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(SeedsSeal { length, crc32: hasher.finalize() });
+            }
+            hasher.update(bytes);
+            length += bytes.len() as u64;
+            let read = bytes.len();
+            file.consume(read);
+        }
+    };
+    read().map_err(StateError::io(path))
+}
+
 /// The lines of a file of seeds.
 pub(super) fn lines(
     path: &Path,
@@ -189,18 +213,46 @@ pub(super) fn lines(
     Ok(BufReader::new(File::open(path).map_err(StateError::io(path))?).lines())
 }
 
-/// The hosts that seeds name.
-pub(super) fn hosts(
-    seeds: impl Iterator<Item = std::io::Result<String>>,
-    canonicalizer: &Canonicalizer,
-) -> std::io::Result<Vec<SeedHost>> {
-    let mut hosts = HashSet::new();
-    for seed in seeds {
-        if let Ok(target) = canonicalizer.parse(&seed?) {
-            hosts.extend(SeedHost::of(&target.requested));
+/// What the seeds are, before any is taken in.
+#[derive(Debug, Default)]
+pub(super) struct SeedList {
+    /// How many there are.
+    pub(super) seeds: u64,
+    /// Their hosts, where anybody asks for them.
+    pub(super) hosts: Vec<SeedHost>,
+}
+
+/// Bytes that a seed takes in the scope, while its table grows.
+const SEED_BYTES: u64 = 24;
+/// Bytes that the host of a seed takes for the address guard and for headers, while that is made.
+const SEED_HOST_BYTES: u64 = 320;
+
+impl SeedList {
+    /// Goes through the seeds.
+    pub(super) fn read(
+        seeds: impl Iterator<Item = std::io::Result<String>>,
+        canonicalizer: &Canonicalizer,
+        config: &Config,
+    ) -> std::io::Result<Self> {
+        let for_headers = !config.headers.is_empty() && config.header_scope == HeaderScope::Seeds;
+        let wanted = !config.allow_private || for_headers;
+        let (mut count, mut hosts) = (0, HashSet::new());
+        for seed in seeds {
+            if let Ok(target) = canonicalizer.parse(&seed?) {
+                count += 1;
+                if wanted {
+                    hosts.extend(SeedHost::of(&target.requested));
+                }
+            }
         }
+        Ok(Self { seeds: count, hosts: hosts.into_iter().collect() })
     }
-    Ok(hosts.into_iter().collect())
+
+    /// Bytes of memory that grow with the seeds.
+    pub(super) fn bytes(&self, config: &Config) -> u64 {
+        let of_scope = if config.scope == ScopeKind::Any { 0 } else { self.seeds * SEED_BYTES };
+        of_scope + self.hosts.len() as u64 * SEED_HOST_BYTES
+    }
 }
 
 /// Seeds taken in at a time.

@@ -4,7 +4,7 @@
 //! secret            192 bytes
 //! log               number of the log that goes on from here
 //! elapsed           microseconds that the crawl has run
-//! seeds             seeds taken in · 1 where those were all, else 0 (1 byte)
+//! seeds             seeds taken in · 1 where those were all, else 0 (1 byte) · bytes of their file · its crc32
 //! counts            number of pairs · pairs of slot and count
 //! sinks             how many · bytes of each that are vouched for
 //! attempts          how many · attempts that wait to be repeated (see `journal`)
@@ -32,6 +32,7 @@ pub(crate) struct CrawlState {
     pub(crate) elapsed: Duration,
     pub(crate) seeds_taken: u64,
     pub(crate) seeds_complete: bool,
+    pub(crate) seeds: SeedsSeal,
     pub(crate) counters: Counters,
     pub(crate) sinks: Vec<u64>,
     pub(crate) attempts: HashMap<Ticket, KeptAttempt>,
@@ -43,6 +44,15 @@ pub(crate) struct CrawlState {
     pub(crate) schedule: Vec<u8>,
     pub(crate) frontier: Vec<u8>,
     pub(crate) visited: Vec<u8>,
+}
+
+/// What the file of seeds was when the crawl began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct SeedsSeal {
+    /// Bytes.
+    pub(crate) length: u64,
+    /// CRC-32 of them.
+    pub(crate) crc32: u32,
 }
 
 /// The queue of an open origin.
@@ -63,6 +73,7 @@ impl CrawlState {
             elapsed: Duration::ZERO,
             seeds_taken: 0,
             seeds_complete: false,
+            seeds: SeedsSeal::default(),
             counters: Counters::default(),
             sinks: Vec::new(),
             attempts: HashMap::new(),
@@ -86,6 +97,8 @@ impl CrawlState {
         encoder.number(u64::try_from(self.elapsed.as_micros()).unwrap_or(u64::MAX));
         encoder.number(self.seeds_taken);
         encoder.byte(u8::from(self.seeds_complete));
+        encoder.number(self.seeds.length);
+        encoder.number(u64::from(self.seeds.crc32));
         let mut pairs = Vec::new();
         self.counters.clone().since(&mut Counters::default(), |slot, n| pairs.push((slot, n)));
         encoder.number(pairs.len() as u64);
@@ -132,6 +145,7 @@ impl CrawlState {
         let elapsed = Duration::from_micros(decoder.number()?);
         let seeds_taken = decoder.number()?;
         let seeds_complete = decoder.byte()? != 0;
+        let seeds = SeedsSeal { length: decoder.number()?, crc32: decoder.small()? };
         let mut counters = Counters::default();
         for _ in 0..decoder.number()? {
             let (slot, n) = (decoder.number()?, decoder.number()?);
@@ -159,6 +173,7 @@ impl CrawlState {
             elapsed,
             seeds_taken,
             seeds_complete,
+            seeds,
             counters,
             sinks,
             attempts: attempts.into_iter().map(|attempt| (attempt.ticket, attempt)).collect(),

@@ -154,7 +154,8 @@ impl AddressGuard {
     /// A guard that lets special addresses pass everywhere (`allow_private`), or
     /// for the very hosts and ports that the user typed only.
     pub(super) fn new(allow_private: bool, seeds: &[SeedHost]) -> AddressGuard {
-        let typed = seeds.iter().map(|seed| (host_name(&seed.host).into(), seed.port)).collect();
+        let needed = if allow_private { &[] } else { seeds };
+        let typed = needed.iter().map(|seed| (host_name(&seed.host).into(), seed.port)).collect();
         AddressGuard { allow_private, typed }
     }
 

@@ -41,6 +41,7 @@ impl ExtraHeaders {
             headers.iter().map(|(name, value)| parse(name, value)).collect::<Result<Vec<_>, _>>()?;
         let hosts = match scope {
             HeaderScope::Any => None,
+            HeaderScope::Seeds if headers.is_empty() => Some(HashSet::new()),
             HeaderScope::Seeds => Some(seeds.iter().map(|seed| host_name(&seed.host).into()).collect()),
         };
         let cookies =

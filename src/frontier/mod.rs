@@ -170,6 +170,11 @@ pub trait Frontier {
         self.push(ticket.queue, candidate).map(|_| ())
     }
 
+    /// Names of the files that the last manifest names.
+    fn named_files(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Bytes on disk.
     fn disk_bytes(&self) -> u64 {
         0

@@ -2,7 +2,7 @@
 //! and for rules: candidates that are claimed, and attempts that wait.
 
 use super::attempts::claimed_bytes;
-use super::{Claimed, Frontier, FrontierError, OriginId, Schedule};
+use super::{Claimed, Frontier, FrontierError, OriginId, Schedule, Ticket};
 
 /// Candidates claimed from a queue at a time.
 const CLAIM: u64 = 16;
@@ -28,6 +28,22 @@ impl Schedule {
         let taken = origin.claimed.len() as u64;
         self.hold_bytes(id, bytes);
         Ok(taken)
+    }
+
+    /// Drops claimed candidates of an origin; how many.
+    pub fn retain_claimed(&mut self, id: OriginId, mut keep: impl FnMut(Ticket) -> bool) -> u64 {
+        let mut dropped = Vec::new();
+        self.origins[id.index()].claimed.retain(|claimed| {
+            let stays = keep(claimed.ticket);
+            if !stays {
+                dropped.push(claimed_bytes(claimed));
+            }
+            stays
+        });
+        for bytes in &dropped {
+            self.let_go_bytes(id, *bytes);
+        }
+        dropped.len() as u64
     }
 
     /// The next of the candidates that are claimed.

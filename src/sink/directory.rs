@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::LineFile;
-use crate::store::{DirectoryLock, LockError, lock_file, replace_file, sync_directory};
+use crate::store::{DirectoryLock, LockError, StateError, lock_file, replace_file, sync_directory};
 
 /// The frozen configuration, which marks a crawl that has begun.
 const CONFIGURATION: &str = "crawl.toml";
@@ -40,6 +40,9 @@ pub enum DirectoryError {
     /// It holds a crawl that has not.
     #[error("{}: holds a crawl that is not complete; go on with it by 'dragline resume', or give another --output, or --fresh to delete it and start over", .0.display())]
     Unfinished(PathBuf),
+    /// What is in it is not what was written.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// It holds something else, or is no directory.
     #[error("{}: {problem}; give an empty directory or a new one as --output", path.display())]
     Foreign {
@@ -156,7 +159,7 @@ impl CrawlDirectory {
     /// [`DirectoryError::Io`] where the system refuses.
     pub fn seal(&self, configuration: &str) -> Result<(), DirectoryError> {
         self.sync_made()
-            .and_then(|()| write_private(&self.configuration(), configuration))
+            .and_then(|()| write_private(&self.configuration(), &sealed(configuration)))
             .map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
     }
 
@@ -184,6 +187,7 @@ impl CrawlDirectory {
         if is_complete(path) {
             return Err(DirectoryError::Complete(path.into()));
         }
+        check_seal(&path.join(CONFIGURATION))?;
         let statistics = Some(LineFile::append(&path.join("stats.jsonl")).map_err(unusable)?);
         Ok(Self { path: path.into(), made: Vec::new(), begun: true, statistics, _lock: lock })
     }
@@ -195,7 +199,7 @@ impl CrawlDirectory {
     /// [`DirectoryError::Io`] where the system refuses.
     pub fn go_on(&self, configuration: &str) -> Result<(), DirectoryError> {
         let go_on = || {
-            write_private(&self.configuration(), configuration)?;
+            write_private(&self.configuration(), &sealed(configuration))?;
             match fs::remove_file(self.path.join("summary.json")) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
@@ -275,6 +279,25 @@ fn claim_lock(path: &Path) -> Result<DirectoryLock, DirectoryError> {
         LockError::Held { holder } => DirectoryError::InUse { path: path.into(), holder },
         LockError::Io(source) => DirectoryError::Io { path: path.into(), source },
     })
+}
+
+/// What the last line of a configuration begins with; the CRC-32 of all above it follows.
+const SEAL: &str = "# crc32 of the lines above: ";
+
+/// A configuration with its checksum.
+fn sealed(configuration: &str) -> String {
+    format!("{configuration}{SEAL}{:08x}\n", crc32fast::hash(configuration.as_bytes()))
+}
+
+/// A crawl goes on with the very configuration that it began with, or not at all.
+fn check_seal(path: &Path) -> Result<(), DirectoryError> {
+    let text = fs::read_to_string(path).map_err(StateError::io(path))?;
+    let place = text.rfind(SEAL).unwrap_or(text.len());
+    if sealed(&text[..place]) == text {
+        return Ok(());
+    }
+    let problem = "it is not as it was written when the crawl began";
+    Err(StateError::damaged(path, place as u64, problem).into())
 }
 
 /// Puts a configuration in its place, whole: it may hold cookies and passwords, so only its owner

@@ -77,10 +77,15 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Makes the error of an operation on a file.
+    /// Makes the error of an operation on a file that ought to be there.
     pub fn io(file: &Path) -> impl FnOnce(io::Error) -> StateError {
+        use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
         let file = file.to_owned();
-        |source| StateError::Io { file, source }
+        |source| match source.kind() {
+            NotFound => StateError::Damaged { file, offset: 0, problem: "it is missing" },
+            IsADirectory | NotADirectory => StateError::Damaged { file, offset: 0, problem: "it is no file" },
+            _ => StateError::Io { file, source },
+        }
     }
 
     /// A place in a file that is not as it was written.
@@ -90,8 +95,9 @@ impl StateError {
 
     /// Whether there is no room left on the disk.
     pub fn is_disk_full(&self) -> bool {
-        use io::ErrorKind::{QuotaExceeded, StorageFull};
-        matches!(self, StateError::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let full = |source: &io::Error| matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge);
+        matches!(self, StateError::Io { source, .. } if full(source))
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::fmt::Debug;
 use std::fs::File;
+use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -14,7 +15,7 @@ pub trait Storage: Send + Sync + Debug {
     /// Makes a new file; one that exists is an error.
     fn create(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
 
-    /// Opens a file that exists, to read it and to append to it.
+    /// Opens a file that exists, to read it and, where that is allowed, to append to it.
     fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
 
     /// Gives a file another name, in place of whatever had that name.
@@ -65,7 +66,13 @@ impl Storage for FileSystem {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-        Ok(Box::new(File::options().read(true).append(true).open(path)?))
+        match File::options().read(true).append(true).open(path) {
+            // Who only looks at a crawl may not be allowed to write.
+            Err(error) if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem) => {
+                Ok(Box::new(File::open(path)?))
+            }
+            opened => Ok(Box::new(opened?)),
+        }
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

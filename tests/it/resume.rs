@@ -257,8 +257,77 @@ fn damaged_state_is_refused_by_name() {
     assert_eq!(refused.status.code(), Some(6), "{stderr}");
     assert!(stderr.contains("pages.jsonl"), "{stderr}");
     std::fs::write(&pages, &lines).unwrap();
+    for name in ["crawl.toml", "state/seeds"] {
+        let path = output.join(name);
+        let whole = std::fs::read(&path).unwrap();
+        for (place, cut) in [(0, true), (whole.len() / 2, true), (whole.len() / 2, false)] {
+            damage(&path, place, cut);
+            let refused = resumed(&output, &[]);
+            assert_eq!(refused.code, Some(6), "{name} {place} {cut}: {}", refused.stderr);
+            assert!(refused.stderr.contains(name), "{}", refused.stderr);
+            std::fs::write(&path, &whole).unwrap();
+        }
+    }
     let run = resumed(&output, &["--max-pages", "40"]);
     assert_eq!((run.code, run.pages.len()), (Some(11), 40), "{}", run.stderr);
+}
+
+#[test]
+fn missing_state_is_damage() {
+    let server = chain(300);
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let run = crawl_into(&output, &[server.url("/c0").as_str(), "--delay", "0s", "--max-pages", "50"]);
+    assert_eq!(run.code, Some(11), "{}", run.stderr);
+    for place in ["state/frontier", "state/visited"] {
+        for entry in std::fs::read_dir(output.join(place)).unwrap() {
+            let path = entry.unwrap().path();
+            let whole = std::fs::read(&path).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            let refused = resumed(&output, &[]);
+            assert_eq!(refused.code, Some(6), "{}: {}", path.display(), refused.stderr);
+            std::fs::write(&path, whole).unwrap();
+        }
+    }
+    assert_eq!(resumed(&output, &["--max-pages", "1000"]).pages.len(), 301);
+}
+
+#[test]
+fn a_limit_of_a_host_holds_across_a_stop() {
+    let server = Server::start(Script::new().rule(|request| match request.path.as_str() {
+        "/" => Some(page(&(0..60).map(|n| format!("/{n}")).collect::<Vec<_>>())),
+        "/robots.txt" => None,
+        // every third page fails at first, so that attempts wait while the crawl is stopped
+        path if path[1..].parse::<u32>().is_ok_and(|n| n % 3 == 0) => Some(Answer::status(500)),
+        _ => Some(Answer::html("x").after(Duration::from_millis(20))),
+    }));
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let seed = server.url("/");
+    let given = [seed.as_str(), "--delay", "0s", "--max-pages-per-host", "25", "--concurrency", "4"];
+    let mut child = start(&output, &given);
+    for _ in 0..4 {
+        std::thread::sleep(Duration::from_millis(250));
+        kill(child);
+        child = resume(&output, &[]);
+    }
+    let run = finish(child, &output);
+    assert!([Some(0), Some(5)].contains(&run.code), "{:?}: {}", run.code, run.stderr);
+    assert_eq!(records(&output).values().sum::<u32>(), 25);
+}
+
+#[test]
+fn seeds_on_many_hosts_stay_inside_the_budget_or_are_refused() {
+    let directory = TempDir::new().unwrap();
+    let seeds = directory.path().join("seeds");
+    let list: Vec<String> = (0..200_000).map(|n| format!("http://h{n}.x.test:9/")).collect();
+    std::fs::write(&seeds, list.join("\n")).unwrap();
+    let output = directory.path().join("crawl");
+    let arguments = ["-i", seeds.to_str().unwrap(), "--resolve", "*.x.test:127.0.0.1", "--delay", "0s"];
+    let run = crawl_into(&output, &[&arguments[..], &["--memory", "20MiB"]].concat());
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
+    assert!(run.stderr.contains("smallest budget"), "{}", run.stderr);
+    assert!(!output.exists(), "nothing is left behind");
 }
 
 #[test]

@@ -333,6 +333,10 @@ impl Frontier for DiskFrontier {
         self.replay_push(ticket, candidate)
     }
 
+    fn named_files(&self) -> Vec<String> {
+        self.named_files().collect()
+    }
+
     fn disk_bytes(&self) -> u64 {
         self.disk_bytes()
     }
