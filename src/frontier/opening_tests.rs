@@ -354,7 +354,8 @@ proptest! {
                 _ => {}
             }
             stuck = 0;
-            if !flying.is_empty() && (which % 3 == 0 || pick == Pick::Nothing) {
+            let waits = matches!(pick, Pick::NotBefore(_) | Pick::Nothing);
+            if !flying.is_empty() && (which % 3 == 0 || waits) {
                 let id = flying.swap_remove(usize::from(which) % flying.len());
                 ended.insert(schedule.origin(id).name.to_string(), now);
                 schedule.finished(id, true, now);
