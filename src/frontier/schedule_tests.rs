@@ -276,7 +276,7 @@ proptest! {
                 }
                 _ => prop_assert!(!flying.is_empty(), "work is left but nothing will ever be due"),
             }
-            if !flying.is_empty() && (which % 3 == 0 || pick == Pick::Nothing) {
+            if !flying.is_empty() && (which % 3 == 0 || matches!(pick, Pick::NotBefore(_) | Pick::Nothing)) {
                 let id = flying.swap_remove(usize::from(which) % flying.len());
                 schedule.finished(id, true, now);
                 ended.insert(id, now);
