@@ -245,7 +245,9 @@ impl CrawlBuilder {
             }
             Output::Resumed(directory) => {
                 let path = directory.seeds();
-                let list = seed_list(&path, setup::lines(&path)?, &canonicalizer, &config)?;
+                // That there are none is for their seal to tell.
+                let list = SeedList::read(setup::lines(&path)?, &canonicalizer, &config)
+                    .map_err(StateError::io(&path))?;
                 let parts = parts(&list, setup::seal(&path)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
