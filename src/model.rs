@@ -224,7 +224,7 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// Every reason, in the order of display.
+    /// Every reason, in the order of display. Only ever appended to, for their places stand in files.
     pub const ALL: [SkipReason; 15] = [
         SkipReason::BadUrl,
         SkipReason::OtherScheme,
@@ -317,7 +317,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Every kind, in the order of declaration.
+    /// Every kind, in the order of declaration. Only ever appended to, for their places stand in files.
     pub const ALL: [ErrorKind; 17] = [
         ErrorKind::Dns,
         ErrorKind::Connect,

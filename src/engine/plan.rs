@@ -69,7 +69,7 @@ pub fn plan(config: &Config) -> Result<(Plan, FilterPlan), PlanError> {
     let plan = budget::plan(config.memory, &inputs).map_err(below)?;
     let largest = largest(config, &plan)?;
     let small = Sizing::from_bits_per_url(config.filter, FIRST_URLS, largest.bits_per_url())?;
-    // A filter that decides alone cannot grow: nobody has kept its keys.
+    // What a filter that decides alone misses while it is small is lost, whatever it grows to later.
     let first = if config.dedup == Dedup::Bloom || small.bits > largest.bits { largest } else { small };
     Ok((plan, FilterPlan { first, largest }))
 }

@@ -41,32 +41,12 @@ const COUNT_BYTES: u64 = (8 + 4) * 100 / 54;
 /// Entries there is room for, whatever the share.
 const LEAST: usize = 7;
 
+/// By their codes, less 1; only ever appended to, for the codes stand in files.
 const REASONS: [DrainReason; 4] = [
     DrainReason::RobotsUnreachable,
     DrainReason::HostUnreachable,
     DrainReason::HostLimit,
     DrainReason::PrivateAddress,
-];
-
-/// By their codes, less 1; only ever appended to, for the codes stand in files.
-const ERRORS: [ErrorKind; 17] = [
-    ErrorKind::Dns,
-    ErrorKind::Connect,
-    ErrorKind::Tls,
-    ErrorKind::Timeout,
-    ErrorKind::Disconnected,
-    ErrorKind::Incomplete,
-    ErrorKind::Protocol,
-    ErrorKind::HeaderTooLarge,
-    ErrorKind::Decode,
-    ErrorKind::BadRedirect,
-    ErrorKind::RedirectLoop,
-    ErrorKind::TooManyRedirects,
-    ErrorKind::Proxy,
-    ErrorKind::PrivateAddress,
-    ErrorKind::HostUnreachable,
-    ErrorKind::Crashed,
-    ErrorKind::Other,
 ];
 
 fn code<T: PartialEq>(all: &[T], value: Option<&T>) -> u8 {
@@ -106,7 +86,7 @@ impl Residue {
     /// That something was given up, and why.
     fn set_drained(&mut self, reason: Option<DrainReason>, error: Option<ErrorKind>) {
         self.drained = code(&REASONS, reason.as_ref());
-        self.error = code(&ERRORS, error.as_ref());
+        self.error = code(&ErrorKind::ALL, error.as_ref());
     }
 
     pub(super) fn drained(&self) -> Option<DrainReason> {
@@ -114,7 +94,7 @@ impl Residue {
     }
 
     pub(super) fn error(&self) -> Option<ErrorKind> {
-        value(&ERRORS, self.error)
+        value(&ErrorKind::ALL, self.error)
     }
 
     /// Whether it says anything at this moment.
