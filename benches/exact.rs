@@ -15,8 +15,8 @@ use dragline::config::{Dedup, FilterKind};
 use dragline::model::{Candidate, UrlKey, Via};
 use dragline::store::FileSystem;
 use dragline::visited::{
-    Answer, DiskKeys, DiskKeysSettings, DiskSettings, Due, ExactKeys, Pace, Place, Settling, Sizing, Visited,
-    VisitedSettings, worth_settling,
+    Answer, DiskKeys, DiskKeysSettings, DiskSettings, Due, ExactKeys, Otherwise, Pace, Place, Settling,
+    Sizing, Visited, VisitedSettings, worth_settling,
 };
 
 /// Links of a page.
@@ -261,7 +261,7 @@ impl Owner {
         let clock = Clock::start();
         let now = Duration::from_secs_f64((self.asking + self.doubting + self.settling) / 1e6);
         let (pending, cost) = (self.visited.doubts().len(), self.visited.lookup_cost());
-        if self.pace.due(now, pending, cost, self.visited.settling().is_some(), false) != Due::Now {
+        if self.pace.due(now, pending, cost, self.visited.settling().is_some(), Otherwise::Busy) != Due::Now {
             return Ok(());
         }
         self.visited.freeze()?;

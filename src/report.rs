@@ -93,6 +93,12 @@ fn note_rows(table: &mut Table, totals: &Snapshot) {
         (notes.depth_shadowed, "page", "pages", "met nearer to a seed once fetched at the depth limit"),
         (notes.scope_moves, "seed", "seeds", "redirected out of the scope, which moved along"),
         (notes.crawl_delays_clamped, "Crawl-delay", "Crawl-delays", "longer than --max-crawl-delay"),
+        (
+            notes.hosts_forgotten,
+            "host",
+            "hosts",
+            "asked again, for want of room to remember that they had failed",
+        ),
         (notes.cookies_dropped, "cookie", "cookies", "not kept"),
     ] {
         if count > 0 {

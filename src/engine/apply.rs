@@ -3,10 +3,11 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::core::{Core, CoreError, ROBOTS_VALIDITY, skip_reason};
+use super::core::{Core, CoreError, ROBOTS_VALIDITY};
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::journal::KeptAttempt;
 use super::observer::Event;
+use super::skip::skip_reason;
 use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Failed, Moment, OriginId, RobotsState, doubled};
 use crate::model::{Candidate, ErrorKind, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Via};
 use crate::scope::Scope;

@@ -8,7 +8,8 @@
 
 use std::collections::VecDeque;
 
-use super::core::{Core, CoreError, skip_reason};
+use super::core::{Core, CoreError};
+use super::skip::skip_reason;
 use crate::frontier::{BUCKETS, Claimed, Frontier, Moment, OriginId, QueueId, Ticket};
 use crate::model::Candidate;
 

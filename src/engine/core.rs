@@ -9,20 +9,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::buckets::Buckets;
-use super::job::{Buffers, Job, PageJob};
+use super::job::Buffers;
 use super::journal::{Journal, KeptAttempt};
 use super::keeper::Keeper;
 use super::observer::Event;
-use super::settle::SettleTurn;
 use super::shadow::DepthShadow;
 use super::state::{CrawlState, SeedsSeal};
-use super::worker::new_outcome;
-use crate::frontier::{
-    Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Pick, RobotsState, Schedule, Ticket,
-};
-use crate::model::{Candidate, ErrorKind, PageError, Record, SkipReason, UrlKey};
+use crate::frontier::{Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Schedule, Ticket};
+use crate::model::{Record, UrlKey};
 use crate::scope::Scope;
-use crate::sink::{Page, ResultFiles, Sink, Skipped, encode_line};
+use crate::sink::{Page, ResultFiles, Sink};
 use crate::stats::{Counters, EndReason};
 use crate::store::StateError;
 use crate::visited::{Answer, ExactError, GrowError, Pace, Sizing, Visited};
@@ -102,32 +98,12 @@ pub(crate) struct Caps {
     pub(crate) max_pages_per_host: Option<u64>,
 }
 
-/// What the owner should do next.
-#[derive(Debug)]
-pub(crate) enum Next {
-    /// Start this.
-    Ready(Job),
-    /// Nothing before this moment.
-    NotBefore(Moment),
-    /// Nothing until an outcome arrives.
-    Blocked,
-    /// Ask again, after looking at the rest of the world: much was skipped in one go.
-    Again,
-    /// The crawl is over.
-    Done(EndReason),
-}
-
 /// How long rules hold (RFC 9309 section 2.4).
 pub(super) const ROBOTS_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The share of the time that settling doubts may take while there is other work.
 const SETTLING_SHARE: f64 = 0.25;
 /// The longest pause before a repetition that nobody asked for.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// Crashes at which a page was alone in flight, after which it is not asked for again.
-const CRASHES: u32 = 2;
-/// Candidates skipped in one go before the loop gets a turn.
-const SKIPS_AT_A_TIME: usize = 64;
-
 /// See the module's description.
 pub(crate) struct Core {
     pub(super) settings: CoreSettings,
@@ -177,7 +153,7 @@ pub(crate) struct Core {
     /// Something of a host has changed that another process would have to know.
     pub(super) host_changed: bool,
     /// Candidates skipped since the loop last had a turn.
-    skipped_at_once: usize,
+    pub(super) skipped_at_once: usize,
     pub(super) buckets: Buckets,
     /// The latest moment it was told of.
     pub(super) now: Moment,
@@ -288,193 +264,6 @@ impl Core {
         self.counters.add_up(self.doubts_pending(), self.queued(), self.pages_in_flight)
     }
 
-    /// What to do next. The one place where the end is decided.
-    pub(crate) fn next(&mut self, now: Moment) -> Result<Next, CoreError> {
-        self.now = self.now.max(now);
-        self.schedule.close_expired(now);
-        loop {
-            if let Some(reason) = self.stop {
-                return Ok(if self.in_flight == 0 { Next::Done(reason) } else { Next::Blocked });
-            }
-            if self.settle_when_due(now, false)? == SettleTurn::Taken && self.has_much_to_write() {
-                return Ok(Next::Again);
-            }
-            if self.settings.max_pages.is_some_and(|most| self.counters.records() >= most) && self.has_work()
-            {
-                self.stop(EndReason::PageLimit);
-                continue;
-            }
-            let reserved = self.page_limit_reserved();
-            self.schedule.hold_new(reserved);
-            if self.skipped_at_once >= SKIPS_AT_A_TIME {
-                self.skipped_at_once = 0;
-                return Ok(Next::Again);
-            }
-            // What may not begin need not be opened.
-            let more = !reserved && self.open_from_buckets()?;
-            match self.schedule.pick(now) {
-                Pick::Origin(origin) => {
-                    if let Some(job) = self.take(origin, now)? {
-                        self.in_flight += 1;
-                        return Ok(Next::Ready(job));
-                    }
-                }
-                Pick::Address(origin) => {
-                    self.schedule.resolving(origin);
-                    self.in_flight += 1;
-                    let name = self.schedule.origin(origin).name.clone();
-                    return Ok(Next::Ready(Job::Address { origin, name }));
-                }
-                Pick::NotBefore(_) | Pick::Nothing if more => self.skipped_at_once += 1,
-                idle => {
-                    if let Some(next) = self.idle(idle, now)? {
-                        return Ok(next);
-                    }
-                }
-            }
-        }
-    }
-
-    /// What to do where no job can be begun now; nothing where it is worth looking again.
-    fn idle(&mut self, pick: Pick, now: Moment) -> Result<Option<Next>, CoreError> {
-        let settling = match self.settle_when_due(now, true)? {
-            // Whatever was rescued is written down before more is.
-            SettleTurn::Taken => return Ok(Some(Next::Again)),
-            SettleTurn::NotBefore(at) => Some(at),
-            SettleTurn::Pass => None,
-        };
-        Ok(Some(match (pick, settling) {
-            (Pick::NotBefore(at), settling) => {
-                let at = self.room_before(at);
-                Next::NotBefore(settling.map_or(at, |settling| settling.min(at)))
-            }
-            (_, Some(at)) => Next::NotBefore(at),
-            _ if self.in_flight > 0 => Next::Blocked,
-            _ if self.buckets.hold_any() => {
-                let room = self.wait_for_room()?;
-                return Ok(room.map(Next::NotBefore));
-            }
-            _ => Next::Done(EndReason::Done),
-        }))
-    }
-
-    /// Whether every record that `--max-pages` allows is written, in flight, or owed to what waits.
-    fn page_limit_reserved(&self) -> bool {
-        let coming = self.counters.records() + self.pages_in_flight + self.schedule.owed();
-        self.settings.max_pages.is_some_and(|most| coming >= most)
-    }
-
-    fn has_work(&self) -> bool {
-        self.queued() > 0 || self.pages_in_flight > 0 || self.doubts_pending() > 0
-    }
-
-    /// The next job of an origin, where there is one.
-    fn take(&mut self, id: OriginId, now: Moment) -> Result<Option<Job>, CoreError> {
-        if let Some(reason) = self.schedule.drained(id) {
-            self.drain(id, reason, now)?;
-            self.schedule.refresh(id);
-            return Ok(None);
-        }
-        if self.put_off_redirect(id, now) {
-            self.schedule.refresh(id);
-            return Ok(None);
-        }
-        if self.settings.obey_robots
-            && let Some(job) = self.robots_job(id, now)
-        {
-            return Ok(Some(job));
-        }
-        for _ in 0..SKIPS_AT_A_TIME {
-            let Some(mut attempt) = self.next_attempt(id, now, false)? else {
-                break;
-            };
-            if self.suspects.get(&attempt.ticket).is_some_and(|crashes| *crashes >= CRASHES) {
-                self.give_up_crashed(id, attempt)?;
-                // Its record may have been the last that a limit allows.
-                break;
-            }
-            if self.denied(id, &attempt) {
-                self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
-                continue;
-            }
-            self.pages_in_flight += 1;
-            self.schedule.started(id, true);
-            attempt.started = now;
-            if self.keeper.is_some() {
-                let before = (attempt.requests > 0).then(|| Box::new(KeptAttempt::new(&attempt, 0)));
-                self.tickets_in_flight.insert(attempt.ticket, before);
-                self.journal.start(attempt.ticket);
-            }
-            let buffers = self.buffers.pop().unwrap_or_default();
-            return Ok(Some(Job::Page(Box::new(PageJob { origin: id, attempt, buffers }))));
-        }
-        self.schedule.refresh(id);
-        Ok(None)
-    }
-
-    /// The request for robots.txt that has to come first, where one has to.
-    fn robots_job(&mut self, id: OriginId, now: Moment) -> Option<Job> {
-        let origin = self.schedule.origin(id);
-        let first = |name: &str| (Arc::from(format!("{name}/robots.txt")), 0);
-        let ((url, hops), failures, last) = match &origin.robots {
-            RobotsState::Unknown => (first(&origin.name), 0, None),
-            RobotsState::Retry { failures, last, .. } => (first(&origin.name), *failures, last.clone()),
-            RobotsState::Redirected { to, hops, failures, last, .. } => {
-                ((to.clone(), *hops), *failures, last.clone())
-            }
-            RobotsState::Known { rules, until } if *until <= now => {
-                (first(&origin.name), 0, Some(rules.clone()))
-            }
-            _ => return None,
-        };
-        let booked = if hops > 0 { self.schedule.origin_of(crate::url::origin_of(&url)) } else { id };
-        self.schedule.origin_mut(id).robots = RobotsState::Fetching { failures, booked, last };
-        self.schedule.started(booked, false);
-        self.schedule.refresh(id);
-        Some(Job::Robots { origin: id, url, hops })
-    }
-
-    /// Puts a redirect of robots.txt off until the host it leads to may be asked.
-    fn put_off_redirect(&mut self, id: OriginId, now: Moment) -> bool {
-        let RobotsState::Redirected { to, .. } = &self.schedule.origin(id).robots else { return false };
-        let to = to.clone();
-        if crate::url::host_of(&to) == &*self.schedule.host(id).name {
-            return false;
-        }
-        let open = self.schedule.open_at(crate::url::origin_of(&to), now);
-        if let RobotsState::Redirected { at, .. } = &mut self.schedule.origin_mut(id).robots
-            && open > now
-        {
-            *at = open;
-            return true;
-        }
-        false
-    }
-
-    fn next_attempt(
-        &mut self,
-        id: OriginId,
-        now: Moment,
-        drained: bool,
-    ) -> Result<Option<Attempt>, CoreError> {
-        if let Some(attempt) = self.schedule.take_waiting(id, now, drained) {
-            self.held -= 1;
-            return Ok(Some(attempt));
-        }
-        if !drained && !self.schedule.may_begin(id) {
-            return Ok(None);
-        }
-        self.held += self.schedule.claim(id, &mut *self.frontier)?;
-        if !self.revived.is_empty() {
-            let revived = &mut self.revived;
-            self.held -= self.schedule.retain_claimed(id, |ticket| !revived.remove(&ticket));
-        }
-        Ok(self.schedule.take_claimed(id).map(|claimed| {
-            self.held -= 1;
-            Attempt::new(claimed)
-        }))
-    }
-
     /// Takes note that a candidate of one origin's queue is asked at another: the queue is needed
     /// as long as it is not acknowledged.
     pub(super) fn go_away(&mut self, attempt: &Attempt, from: OriginId, to: OriginId) {
@@ -482,17 +271,6 @@ impl Core {
             self.schedule.pin(from);
             self.away.insert(attempt.ticket, from);
         }
-    }
-
-    /// A page that was alone in flight at two crashes is not asked for a third time.
-    fn give_up_crashed(&mut self, id: OriginId, attempt: Attempt) -> Result<(), CoreError> {
-        let mut outcome = new_outcome(PageJob { origin: id, attempt, buffers: Buffers::default() });
-        let detail = format!("the process ended {CRASHES} times while this page alone was in flight");
-        outcome.record.error = Some(PageError { kind: ErrorKind::Crashed, detail });
-        let mut line = Vec::new();
-        encode_line(&outcome.record, &mut line)?;
-        self.write_record(id, &outcome.record, &line, None)?;
-        self.acknowledge(outcome.job.attempt.ticket)
     }
 
     /// Nothing more will come of a candidate.
@@ -504,118 +282,6 @@ impl Core {
             self.schedule.unpin(id);
         }
         Ok(self.frontier.acknowledge(ticket)?)
-    }
-
-    fn denied(&self, id: OriginId, attempt: &Attempt) -> bool {
-        let RobotsState::Known { rules, .. } = &self.schedule.origin(id).robots else {
-            return false;
-        };
-        let url = &attempt.candidate.url;
-        !rules.allowed(&url[usize::from(attempt.candidate.origin_length)..])
-    }
-
-    /// Skips what an origin has left, some at a time.
-    fn drain(&mut self, id: OriginId, reason: DrainReason, now: Moment) -> Result<(), CoreError> {
-        let reason = skip_reason(reason);
-        for _ in 0..SKIPS_AT_A_TIME {
-            let Some(attempt) = self.next_attempt(id, now, true)? else {
-                break;
-            };
-            self.skip_attempt(id, attempt, reason)?;
-        }
-        Ok(())
-    }
-
-    /// Ends a candidate without (another) request: what was asked before ends in its
-    /// record, what was never asked is a counted skip.
-    pub(super) fn skip_attempt(
-        &mut self,
-        id: OriginId,
-        mut attempt: Attempt,
-        reason: SkipReason,
-    ) -> Result<(), CoreError> {
-        if let Some(record) = attempt.fallback.take() {
-            self.skipped_at_once += 1;
-            let mut line = Vec::new();
-            encode_line(&*record, &mut line)?;
-            self.write_record(id, &record, &line, None)?;
-        } else {
-            self.skip_candidate(&attempt.candidate, reason)?;
-        }
-        self.acknowledge(attempt.ticket)
-    }
-
-    /// Counts a candidate that was never asked, and writes its row.
-    pub(super) fn skip_candidate(
-        &mut self,
-        candidate: &Candidate,
-        reason: SkipReason,
-    ) -> Result<(), CoreError> {
-        self.skipped_at_once += 1;
-        self.counters.skipped_after_queue.add(reason, 1);
-        if !self.settings.log_skipped {
-            return Ok(());
-        }
-        let detail = match reason {
-            SkipReason::RobotsDenied => self.rule_that_denies(candidate),
-            SkipReason::RobotsUnreachable | SkipReason::HostUnreachable | SkipReason::PrivateAddress => {
-                self.last_error(candidate.origin())
-            }
-            _ => self.rule_behind(&candidate.url, reason),
-        };
-        let row = Skipped {
-            url: &candidate.url,
-            reason,
-            detail: detail.as_deref(),
-            via: candidate.via,
-            depth: candidate.depth,
-            referrer: candidate.referrer.as_deref(),
-        };
-        Self::write_skipped(&mut self.files, &mut self.sinks, &row)
-    }
-
-    /// Gives a row to every sink.
-    pub(super) fn write_skipped(
-        files: &mut Option<ResultFiles>,
-        sinks: &mut [Box<dyn Sink>],
-        row: &Skipped<'_>,
-    ) -> Result<(), CoreError> {
-        if let Some(files) = files {
-            files.skipped(row)?;
-        }
-        for sink in sinks {
-            sink.skipped(row)?;
-        }
-        Ok(())
-    }
-
-    fn rule_that_denies(&mut self, candidate: &Candidate) -> Option<String> {
-        let id = self.schedule.find(candidate.origin())?;
-        let RobotsState::Known { rules, .. } = &self.schedule.origin(id).robots else { return None };
-        let verdict = rules.verdict(&candidate.url[usize::from(candidate.origin_length)..]);
-        verdict.line.zip(verdict.rule).map(|(line, rule)| format!("robots.txt line {line}: {rule}"))
-    }
-
-    /// What an origin, or else its host, failed of last.
-    pub(super) fn last_error(&mut self, origin: &str) -> Option<String> {
-        if let Some(id) = self.schedule.find(origin) {
-            let of_origin = self.schedule.origin(id).last_error.as_deref();
-            return of_origin.or(self.schedule.host(id).last_error.as_deref()).map(describe);
-        }
-        self.schedule.standing(origin).and_then(|(_, error)| error).as_ref().map(describe)
-    }
-
-    /// The option that a skip is owed to, as a person would type it.
-    pub(super) fn rule_behind(&self, url: &str, reason: SkipReason) -> Option<String> {
-        let caps = &self.settings.caps;
-        match reason {
-            SkipReason::TooDeep => caps.depth.map(|depth| format!("--depth {depth}")),
-            SkipReason::TooManyRedirects => Some(format!("--max-redirects {}", caps.max_redirects)),
-            SkipReason::HostLimit => {
-                caps.max_pages_per_host.map(|most| format!("--max-pages-per-host {most}"))
-            }
-            _ => self.scope.read().unwrap_or_else(PoisonError::into_inner).rule(url, reason),
-        }
     }
 
     pub(super) fn write_record(
@@ -669,22 +335,5 @@ impl Core {
 
     pub(super) fn scope_generation(&self) -> u64 {
         self.scope.read().unwrap_or_else(PoisonError::into_inner).generation()
-    }
-}
-
-/// What is told of a host or an origin that was given up.
-pub(super) fn describe(error: &PageError) -> String {
-    if error.detail.is_empty() {
-        return error.kind.name().to_owned();
-    }
-    format!("{}: {}", error.kind.name(), error.detail)
-}
-
-pub(super) fn skip_reason(reason: DrainReason) -> SkipReason {
-    match reason {
-        DrainReason::RobotsUnreachable => SkipReason::RobotsUnreachable,
-        DrainReason::HostUnreachable => SkipReason::HostUnreachable,
-        DrainReason::HostLimit => SkipReason::HostLimit,
-        DrainReason::PrivateAddress => SkipReason::PrivateAddress,
     }
 }

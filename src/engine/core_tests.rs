@@ -11,8 +11,9 @@ use proptest::prelude::*;
 #[path = "core_tests/share.rs"]
 mod share;
 
-use super::core::{Core, CoreSettings, Next};
+use super::core::{Core, CoreSettings};
 use super::job::{Job, Outcome, PageOutcome, RobotsAnswer, Verdict};
+use super::next::Next;
 use super::worker::new_outcome;
 use crate::config::{Dedup, Options, ScopeKind};
 use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};
@@ -286,7 +287,7 @@ impl Simulation {
             }
             Answer::Fails(kind) => {
                 outcome.record.error = Some(PageError { kind, detail: String::new() });
-                outcome.verdict = super::worker::verdict_of(kind);
+                outcome.verdict = super::judge::verdict_of(kind);
             }
         }
     }

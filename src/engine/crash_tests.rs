@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use super::core::{Caps, CoreError, CoreSettings, Next};
+use super::core::{Caps, CoreError, CoreSettings};
 use super::core_tests::{Answer, Records, Simulation, Web};
 use super::crawl::SetupError;
 use super::keeper::Pace;
+use super::next::Next;
 use super::setup::{self, Parts};
 use super::state::SeedsSeal;
 use crate::config::{Config, Options, ScopeKind};

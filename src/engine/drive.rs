@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
-use super::core::{Core, CoreError, Next};
+use super::core::{Core, CoreError};
+use super::delivery::Delivered;
 use super::job::Job;
+use super::next::Next;
 use super::observer::{Event, Observer};
 use super::pressure::Pressure;
 use super::shutdown::Urgency;
-use super::worker::{self, Delivered, Shared};
+use super::worker::{self, Shared};
 use crate::budget::Step;
 use crate::frontier::Moment;
 use crate::stats::EndReason;

@@ -4,6 +4,7 @@
 
 mod apply;
 mod buckets;
+mod builder;
 mod core;
 #[cfg(test)]
 mod core_tests;
@@ -11,11 +12,14 @@ mod core_tests;
 #[allow(clippy::unwrap_used)]
 mod crash_tests;
 mod crawl;
+mod delivery;
 mod drive;
 mod gather;
 mod job;
 mod journal;
+mod judge;
 mod keeper;
+mod next;
 mod observer;
 mod plan;
 mod pressure;
@@ -28,13 +32,15 @@ mod settle;
 mod setup;
 mod shadow;
 mod shutdown;
+mod skip;
 mod state;
 mod status;
 mod timestamp;
 mod worker;
 
+pub use builder::CrawlBuilder;
 pub use core::CoreError;
-pub use crawl::{Crawl, CrawlBuilder, CrawlError, SetupError};
+pub use crawl::{Crawl, CrawlError, SetupError};
 pub use observer::{Event, Observer, Silent};
 pub use plan::{FilterPlan, PlanError, plan};
 pub use robots::{RobotsError, robots_verdict};

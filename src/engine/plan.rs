@@ -37,8 +37,11 @@ pub struct FilterPlan {
     pub largest: Sizing,
 }
 
-/// URLs that a filter is made for at the start where nobody said how many to expect.
+/// URLs that a filter is made for at the start where nobody said how many to expect …
 const FIRST_URLS: u64 = 250_000;
+/// … unless it may never take more bytes than this: so little is had at once, and a crawl takes as
+/// much memory for its first pages as for its millionth.
+const SMALL: u64 = 4 << 20;
 
 /// Splits the budget of a configuration and sizes its filter. With `--dedup exact` there is no
 /// filter, and the sizes say what one would be.
@@ -70,7 +73,8 @@ pub fn plan(config: &Config) -> Result<(Plan, FilterPlan), PlanError> {
     let largest = largest(config, &plan)?;
     let small = Sizing::from_bits_per_url(config.filter, FIRST_URLS, largest.bits_per_url())?;
     // What a filter that decides alone misses while it is small is lost, whatever it grows to later.
-    let first = if config.dedup == Dedup::Bloom || small.bits > largest.bits { largest } else { small };
+    let whole = config.dedup == Dedup::Bloom || largest.bytes() <= SMALL || small.bits > largest.bits;
+    let first = if whole { largest } else { small };
     Ok((plan, FilterPlan { first, largest }))
 }
 

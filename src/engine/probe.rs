@@ -3,8 +3,9 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::core::{Caps, Core, CoreSettings, Next};
+use super::core::{Caps, Core, CoreSettings};
 use super::job::{Job, Outcome, PageOutcome};
+use super::next::Next;
 use super::plan;
 use super::worker::new_outcome;
 use crate::config::{Options, ScopeKind};

@@ -89,6 +89,7 @@ impl Reporter {
                 depth_shadowed: counters.depth_shadowed,
                 scope_moves: counters.scope_moves,
                 crawl_delays_clamped: counters.crawl_delays_clamped,
+                hosts_forgotten: counters.hosts_forgotten,
                 cookies_dropped: self.shared.fetcher.cookies_dropped(),
             },
             filter,

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::crawl::SetupError;
 use super::job::RobotsAnswer;
-use super::worker::{page_error, redirect_target, retry_after};
+use super::judge::{redirect_target, retry_after};
+use super::worker::page_error;
 use crate::config::{Config, Options};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, SeedHost};
 use crate::model::{ErrorKind, PageError};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::core::{Core, CoreError};
 use crate::frontier::Moment;
-use crate::visited::{Due, Settling};
+use crate::visited::{Due, Otherwise, Settling};
 
 /// What one step of settling may cost.
 const STEP: Duration = Duration::from_millis(10);
@@ -21,14 +21,18 @@ pub(super) enum SettleTurn {
 }
 
 impl Core {
-    /// Takes a step of settling where it is time; `idle`: nothing else can be done at the moment.
-    pub(super) fn settle_when_due(&mut self, now: Moment, idle: bool) -> Result<SettleTurn, CoreError> {
+    /// Takes a step of settling where it is time, by what else there is to do.
+    pub(super) fn settle_when_due(
+        &mut self,
+        now: Moment,
+        otherwise: Otherwise,
+    ) -> Result<SettleTurn, CoreError> {
         let pending = self.doubts_pending();
         if pending == 0 {
             return Ok(SettleTurn::Pass);
         }
         let (cost, under_way) = (self.visited.lookup_cost(), self.visited.settling().is_some());
-        match self.pace.due(now.since(Moment::START), pending, cost, under_way, idle) {
+        match self.pace.due(now.since(Moment::START), pending, cost, under_way, otherwise) {
             Due::No => Ok(SettleTurn::Pass),
             Due::NotBefore(time) => Ok(SettleTurn::NotBefore(Moment::START.after(time))),
             Due::Now => {

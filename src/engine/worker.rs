@@ -11,19 +11,18 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::delivery::{BROKEN, Delivered, Delivery};
 use super::gather::take_links;
 use super::job::{Job, KEPT_BYTES, Outcome, PageJob, PageOutcome, RobotsAnswer, Verdict};
+use super::judge::{canonical_of, is_redirect, judge, told_by_head, verdict_of};
 use super::{robots, timestamp};
 use crate::budget::{Lease, StepCounts};
 use crate::config::Config;
 use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, Response};
-use crate::model::{
-    ErrorKind, FailureClass, KeyHash, Link, PageError, Record, SkipReason, Truncation, UrlKey, Via,
-};
+use crate::model::{ErrorKind, KeyHash, Link, PageError, Record, Truncation, UrlKey};
 use crate::scope::Scope;
-use crate::sink::encode_line;
-use crate::url::{Canonicalizer, KeySecret, Parts, Reject, Target};
+use crate::url::{Canonicalizer, KeySecret};
 
 /// What all workers share.
 pub(crate) struct Shared {
@@ -107,68 +106,6 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Deli
     }
 }
 
-/// What a job that panicked is said to have died of.
-const BROKEN: &str = "the crawler itself failed here; please report it";
-
-/// An outcome on its way to the owner, with the lease of the memory it holds.
-#[derive(Debug)]
-pub(crate) struct Delivered {
-    pub(crate) outcome: Outcome,
-    /// To be dropped when the outcome is.
-    pub(crate) lease: Option<Lease>,
-}
-
-/// Delivers its outcome when it goes, however it goes: until the work is done, that it failed.
-struct Delivery {
-    outcome: Option<Outcome>,
-    lease: Option<Lease>,
-    sender: mpsc::Sender<Delivered>,
-}
-
-impl Delivery {
-    fn new(outcome: Outcome, sender: mpsc::Sender<Delivered>) -> Self {
-        Self { outcome: Some(outcome), lease: None, sender }
-    }
-}
-
-impl Drop for Delivery {
-    fn drop(&mut self) {
-        let Some(mut outcome) = self.outcome.take() else {
-            return;
-        };
-        if let Outcome::Page(page) = &mut outcome {
-            if std::thread::panicking() {
-                page.verdict = Verdict::Final;
-                page.record.error = Some(PageError { kind: ErrorKind::Other, detail: BROKEN.to_owned() });
-            }
-            write_line(page);
-        }
-        // The channel holds as many as may be in flight; it is closed only when nobody wants outcomes any more.
-        let _ = self.sender.try_send(Delivered { outcome, lease: self.lease.take() });
-    }
-}
-
-/// Encodes the record; one that cannot be encoded is an error of its page, never a line that is none.
-fn write_line(page: &mut PageOutcome) {
-    page.line.clear();
-    if let Err(error) = encode_line(&page.record, &mut page.line) {
-        let detail = format!("its record cannot be written: {error}; please report it");
-        write_least(page, PageError { kind: ErrorKind::Other, detail });
-    }
-}
-
-/// The least that a line must say: the page and what went wrong.
-fn write_least(page: &mut PageOutcome, error: PageError) {
-    let least = serde_json::json!({
-        "url": page.record.url,
-        "error": { "kind": error.kind.name(), "detail": error.detail },
-    });
-    page.record.error = Some(error);
-    page.line.clear();
-    page.line.extend_from_slice(least.to_string().as_bytes());
-    page.line.push(b'\n');
-}
-
 async fn address(shared: &Shared, origin: &str) -> Result<IpAddr, PageError> {
     let url = ::url::Url::parse(origin)
         .map_err(|error| PageError { kind: ErrorKind::Other, detail: error.to_string() })?;
@@ -183,29 +120,6 @@ async fn address(shared: &Shared, origin: &str) -> Result<IpAddr, PageError> {
 
 pub(super) fn page_error(error: FetchError) -> PageError {
     PageError { kind: error.kind, detail: error.detail }
-}
-
-/// What `Retry-After` asks for (RFC 9110 section 10.2.3: seconds or a date).
-pub(super) fn retry_after(response: &Response) -> Option<Duration> {
-    let value = response.header("retry-after")?;
-    let value = value.trim();
-    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // Too many digits are a long time too; the clamp is the owner's.
-        return Some(value.parse().map_or(Duration::MAX, Duration::from_secs));
-    }
-    let date = httpdate::parse_http_date(value).ok()?;
-    date.duration_since(std::time::SystemTime::now()).ok()
-}
-
-/// Where a redirect leads; `None` without a `Location`.
-pub(super) fn redirect_target(
-    canonicalizer: &Canonicalizer,
-    url: &str,
-    response: &Response,
-) -> Option<Result<Target, Reject>> {
-    let location = response.header("location")?;
-    let base = ::url::Url::parse(url).ok()?;
-    Some(canonicalizer.resolver(&base, None).target(&location))
 }
 
 /// Fetches a page and reads it; gives the lease of what came of it.
@@ -228,14 +142,6 @@ async fn page(shared: &Shared, outcome: &mut PageOutcome) -> Option<Lease> {
     }
     outcome.record.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     lease
-}
-
-pub(super) fn verdict_of(kind: ErrorKind) -> Verdict {
-    match kind.class() {
-        FailureClass::Transient => Verdict::Retry,
-        FailureClass::Permanent => Verdict::Final,
-        FailureClass::Host => Verdict::HostFailure,
-    }
 }
 
 pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
@@ -364,15 +270,6 @@ const REDIRECT_BYTES: usize = 64 << 10;
 /// How long a redirect's body is waited for: its head said it all.
 const REDIRECT_PATIENCE: Duration = Duration::from_secs(2);
 
-fn is_redirect(status: u16) -> bool {
-    matches!(status, 301 | 302 | 303 | 307 | 308)
-}
-
-/// Whether the head alone says what is to be done; a damaged body changes nothing then.
-fn told_by_head(status: u16) -> bool {
-    is_redirect(status) || matches!(status, 400 | 404 | 408 | 410 | 425 | 429 | 500..=599)
-}
-
 /// The next piece of a body, waited for until then.
 async fn next_piece<'a>(
     response: &'a mut Response,
@@ -427,84 +324,6 @@ async fn read_body(
     outcome.record.digest = Some(format!("xxh3:{:032x}", hasher.digest128()));
     outcome.body = body;
     result
-}
-
-/// What is to be done about an answer, by its head.
-fn judge(shared: &Shared, outcome: &mut PageOutcome, status: u16, response: &Response) {
-    match status {
-        _ if is_redirect(status) => judge_redirect(shared, outcome, response),
-        429 | 503 => {
-            outcome.retry_after = retry_after(response);
-            outcome.verdict = Verdict::SlowDown;
-        }
-        408 | 425 | 500 | 502 | 504 => outcome.verdict = Verdict::Retry,
-        400 | 404 | 410 if !outcome.job.attempt.respelled => {
-            if let Some((url, origin_length)) = other_spelling(shared, &outcome.record.url) {
-                outcome.verdict = Verdict::Respell { url, origin_length };
-            }
-        }
-        _ => {}
-    }
-}
-
-fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Response) {
-    let candidate = &outcome.job.attempt.candidate;
-    let target = match redirect_target(&shared.canonicalizer, &candidate.url, response) {
-        Some(Ok(target)) => target,
-        Some(Err(reject)) => {
-            outcome.record.error =
-                Some(PageError { kind: ErrorKind::BadRedirect, detail: reject.to_string() });
-            return;
-        }
-        None => {
-            let detail = "redirect without a location".to_owned();
-            outcome.record.error = Some(PageError { kind: ErrorKind::BadRedirect, detail });
-            return;
-        }
-    };
-    outcome.record.redirect_to = Some(target.requested.clone());
-    let key = shared.secret.key(&target.canonical);
-    let too_many = candidate.hops >= shared.config.max_redirects;
-    if too_many {
-        let detail = format!("more than {} redirects in a row", shared.config.max_redirects);
-        outcome.record.error = Some(PageError { kind: ErrorKind::TooManyRedirects, detail });
-    }
-    let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
-    outcome.scope_generation = scope.generation();
-    let mut wanted = scope.check(&target.requested, &target.parts);
-    // the scope moves along with a seed, what the user excludes does not
-    let moves = candidate.carries_scope && wanted == Err(SkipReason::OutOfScope);
-    if moves && let Err(reason) = scope.check_expressions(&target.requested) {
-        wanted = Err(reason);
-    }
-    let moves = moves && wanted == Err(SkipReason::OutOfScope);
-    if key == candidate.key && (wanted.is_ok() || moves) {
-        if target.requested == *candidate.url && !response.set_new_cookie() {
-            let detail = "redirects to itself".to_owned();
-            outcome.record.error = Some(PageError { kind: ErrorKind::RedirectLoop, detail });
-        } else if !too_many {
-            let origin_length = target.parts.origin_length;
-            outcome.verdict = Verdict::SamePage { url: target.requested.into(), origin_length };
-        }
-        return;
-    }
-    let skip = if too_many { Some(SkipReason::TooManyRedirects) } else { wanted.err() };
-    outcome.links.push(&target.requested, target.parts.origin_length, key, Via::Redirect, skip);
-}
-
-fn canonical_of(shared: &Shared, url: &str) -> Option<String> {
-    let mut canonical = String::new();
-    shared.canonicalizer.canonicalize(url, &Parts::of(url), &mut canonical);
-    (canonical != url).then_some(canonical)
-}
-
-/// The canonical spelling of a URL, as it can be requested, where that is another one.
-fn other_spelling(shared: &Shared, url: &str) -> Option<(Box<str>, u16)> {
-    let canonical = canonical_of(shared, url)?;
-    let target = shared.canonicalizer.parse(&canonical).ok()?;
-    let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
-    scope.check(&target.requested, &target.parts).ok()?;
-    (target.requested != url).then(|| (target.requested.into_boxed_str(), target.parts.origin_length))
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 use super::*;
+use crate::engine::delivery::write_least;
 use crate::frontier::{
     Attempt, BUCKETS, Claimed, HostShare, OriginId, Politeness, QueueId, Schedule, Ticket,
 };
 use crate::model::Candidate;
+use crate::model::Via;
 
 fn origin() -> OriginId {
     let politeness = Politeness {

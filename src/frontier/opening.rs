@@ -90,11 +90,6 @@ impl Schedule {
         self.refresh(id);
     }
 
-    /// The number of the next queue that is given.
-    pub fn next_queue(&self) -> u32 {
-        self.next_queue
-    }
-
     /// No queue below this number is given any more.
     pub fn set_next_queue(&mut self, next: u32) {
         self.next_queue = self.next_queue.max(next).max(BUCKETS);

@@ -201,9 +201,9 @@ impl Residues {
         self.dropped += (before - self.table.len()) as u64;
     }
 
-    /// How many were forgotten that had something to say.
-    pub(super) fn dropped(&self) -> u64 {
-        self.dropped
+    /// How many were forgotten that had something to say, since it was last asked.
+    pub(super) fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
     }
 
     pub(super) fn any_drained(&self) -> bool {

@@ -63,7 +63,7 @@ fn the_oldest_that_break_no_promise_go_first_and_are_counted() {
         residues.put(key, Residue { until, ..drained() });
     }
     assert!(residues.make_room(1, Moment(5)));
-    assert!(residues.dropped() > 0);
+    assert!(residues.take_dropped() > 0);
     assert!(residues.get(0).is_some(), "its time has not come yet");
     assert!(residues.get(1).is_none());
     assert!(residues.get(most - 1).is_some());
@@ -79,6 +79,6 @@ fn what_says_nothing_any_more_goes_uncounted() {
     assert!(!residues.make_room(1, Moment(99)), "these are promises");
     assert!(!residues.make_room(1, Moment(99)));
     assert!(residues.make_room(1, Moment(100)));
-    assert_eq!(residues.dropped(), 0);
+    assert_eq!(residues.take_dropped(), 0);
     assert_eq!(residues.table.len(), 0);
 }

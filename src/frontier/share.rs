@@ -83,20 +83,16 @@ impl Schedule {
 
     /// Bytes of open hosts and of all that is remembered of closed ones. With
     /// `--max-pages-per-host` that includes some 22 bytes for each host that has a record, however
-    /// many there are: what the limit costs (see [`Schedule::count_bytes`]).
+    /// many there are: what the limit costs.
     pub fn memory_bytes(&self) -> u64 {
         let (residues, counts) = self.residues.memory_bytes();
         self.used + residues + counts
     }
 
-    /// Bytes spent on how many records each closed host has.
-    pub fn count_bytes(&self) -> u64 {
-        self.residues.memory_bytes().1
-    }
-
-    /// Closed hosts of which something was forgotten for want of room: that they were given up, or
-    /// how often they had failed. They are asked again, as politely as if they were new.
-    pub fn residues_dropped(&self) -> u64 {
-        self.residues.dropped()
+    /// Closed hosts of which something was forgotten for want of room since it was last asked:
+    /// that they were given up, or how often they had failed. They are asked again, as politely as
+    /// if they were new.
+    pub fn take_forgotten(&mut self) -> u64 {
+        self.residues.take_dropped()
     }
 }

@@ -93,6 +93,8 @@ pub struct Counters {
     pub depth_shadowed: u64,
     /// `Crawl-delay` values that were clamped.
     pub crawl_delays_clamped: u64,
+    /// Closed hosts of which it was forgotten, for want of room, that they had failed.
+    pub hosts_forgotten: u64,
     /// Seeds whose redirect moved the scope.
     pub scope_moves: u64,
 }
@@ -121,7 +123,7 @@ impl Counters {
     }
 
     /// The plain counts, in the order in which they are numbered on disk: new ones go to the end.
-    fn plain(&mut self) -> [&mut u64; 16] {
+    fn plain(&mut self) -> [&mut u64; 17] {
         [
             &mut self.discovered,
             &mut self.repeats,
@@ -139,6 +141,7 @@ impl Counters {
             &mut self.mislabelled_encodings,
             &mut self.depth_shadowed,
             &mut self.crawl_delays_clamped,
+            &mut self.hosts_forgotten,
         ]
     }
 
@@ -216,7 +219,7 @@ mod tests {
     fn every_count_has_a_slot() {
         let mut counters = Counters::default();
         let slots = (0..700).filter(|slot| counters.count(*slot, 1)).count();
-        assert_eq!(slots, 17 + 2 * SkipReason::ALL.len() + ErrorKind::ALL.len() + 444);
+        assert_eq!(slots, 18 + 2 * SkipReason::ALL.len() + ErrorKind::ALL.len() + 444);
         assert!(ErrorKind::ALL.iter().zip(0..).all(|(kind, place)| *kind as usize == place));
         assert!(SkipReason::ALL.iter().zip(0..).all(|(reason, place)| *reason as usize == place));
     }

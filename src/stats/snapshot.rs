@@ -195,6 +195,9 @@ pub struct Notes {
     pub scope_moves: u64,
     /// `Crawl-delay` values longer than `--max-crawl-delay`.
     pub crawl_delays_clamped: u64,
+    /// Closed hosts of which it was forgotten, for want of room, that they were given up or had
+    /// failed: they are asked again, as politely as if they were new.
+    pub hosts_forgotten: u64,
     /// Cookies that were not kept for want of room or because they were not allowed.
     pub cookies_dropped: u64,
 }
@@ -271,7 +274,7 @@ mod tests {
             "requests": {"pages": 0, "retries": 0, "robots": 0},
             "notes": {
                 "truncated": 0, "mislabelled_encodings": 0, "depth_shadowed": 0, "scope_moves": 0,
-                "crawl_delays_clamped": 0, "cookies_dropped": 0,
+                "crawl_delays_clamped": 0, "hosts_forgotten": 0, "cookies_dropped": 0,
             },
             "filter": {
                 "kind": "blocked", "bits": 512, "bits_per_url": 10.0, "hashes": 6, "items": 4,

@@ -50,7 +50,7 @@ pub use exact::{ExactError, ExactKeys, LookupCost, MemoryKeys};
 pub use filter::{Filter, RateEstimate, build};
 pub use health::{Crossing, Health, OVERFULL, Verdict};
 pub use memory::{LINE_BYTES, Line, Lines};
-pub use pace::{BLOCK, DOUBT, Due, Pace, worth_settling};
+pub use pace::{BLOCK, DOUBT, Due, Otherwise, Pace, worth_settling};
 pub use runs::{DiskKeys, DiskKeysSettings};
 pub use set::{Answer, Counters, GrowError, Visited, VisitedSettings};
 pub use settling::{Settling, Slice};

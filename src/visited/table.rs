@@ -17,8 +17,11 @@ const SLOTS: usize = 8;
 /// An empty slot; the key 0 itself is kept beside the array.
 const EMPTY: u64 = 0;
 
-/// Buckets of a table that has just been made.
+/// Buckets of a table that has just been made …
 const FIRST_BUCKETS: usize = 64;
+/// … unless it may never have more than these (2 MiB): it has them at once then, and takes as much
+/// memory for the first keys as for the last.
+const SMALL_BUCKETS: usize = (2 << 20) / LINE_BYTES as usize;
 
 /// Part of the slots that may be taken: 9.4 bytes a key at the bound.
 const FULL: f64 = 0.85;
@@ -52,7 +55,8 @@ impl KeyTable {
     /// even its beginning can be had.
     pub fn new(bytes: u64) -> io::Result<Self> {
         let most_buckets = usize::try_from(bytes / LINE_BYTES).unwrap_or(usize::MAX).max(1);
-        let buckets = Lines::zeroed(FIRST_BUCKETS.min(most_buckets))?;
+        let first = if most_buckets <= SMALL_BUCKETS { most_buckets } else { FIRST_BUCKETS };
+        let buckets = Lines::zeroed(first)?;
         Ok(KeyTable { buckets, holds_zero: false, keys: 0, most_buckets, complete: true })
     }
 
@@ -269,7 +273,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_complete_table_is_a_set(keys in prop::collection::vec(prop_oneof![any::<u64>(), 0..50_u64, Just(u64::MAX)], 0..3000)) {
-            let mut table = KeyTable::new(1 << 20).unwrap();
+            let mut table = KeyTable::new(1 << 30).unwrap();
             let mut model = HashSet::new();
             for key in &keys {
                 let expected = if model.insert(*key) { Inserted::Added } else { Inserted::Present };

@@ -428,7 +428,7 @@ fn pages_missed_are_as_many_as_expected() {
 
 #[test]
 fn a_small_crawl_is_certain_and_holds_its_keys_once() {
-    let mut visited = small_set(Dedup::TwoStage, 1.0, 1 << 20, Kind::Memory, Path::new(""));
+    let mut visited = small_set(Dedup::TwoStage, 1.0, 1 << 24, Kind::Memory, Path::new(""));
     let mut answers = Vec::new();
     let all = keys(0, 5000);
     visited.ask(&all, &mut answers).unwrap();

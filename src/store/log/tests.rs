@@ -242,11 +242,8 @@ fn large_records_come_back_and_leave_no_room_behind() {
         [noise(64 * 1024 - 8), text(3_000_000), noise(1_500_000), noise(20_000), text(65_600), noise(3)];
     for payload in &payloads {
         log.append(payload).expect("appended");
-        assert_eq!(log.is_full(), log.gathered() >= 256 * 1024);
-        if log.is_full() {
-            log.sync().expect("synced");
-            assert!(log.room() <= 512 * 1024, "{}", log.room());
-        }
+        log.sync().expect("synced");
+        assert!(log.room() <= 512 * 1024, "{}", log.room());
     }
     log.write().expect("written");
     assert!(log.length() < 2_400_000, "text is compressed");

@@ -111,11 +111,6 @@ impl LogWriter {
         true
     }
 
-    /// Whether enough is gathered that it should be written, bytes of the sinks first.
-    pub fn is_full(&self) -> bool {
-        self.gathered.len() >= BUFFER
-    }
-
     /// Hands what is gathered to the system, in one piece. It then survives the end of the
     /// process, and a power cut once it is synced.
     pub fn write(&mut self) -> Result<(), StateError> {
@@ -162,11 +157,6 @@ impl LogWriter {
         self.write()?;
         let synced = self.sync_handle()?.sync()?;
         self.mark(&synced)
-    }
-
-    /// Bytes gathered and not written.
-    pub fn gathered(&self) -> usize {
-        self.gathered.len()
     }
 
     #[cfg(test)]

@@ -1,0 +1,301 @@
+//! From options, seeds and a place for results to a crawl that is ready to run.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+use super::core::{Caps, CoreSettings};
+use super::crawl::{Crawl, SetupError};
+use super::keeper::Pace;
+use super::plan::{FilterPlan, PlanError, plan, plan_beside};
+use super::setup::{self, Parts, SeedList};
+use super::shutdown::StopHandle;
+use super::state::SeedsSeal;
+use super::worker::Shared;
+use crate::config::{Config, Options, RobotsPolicy};
+use crate::extract::ExtractLimits;
+use crate::fetch::Fetcher;
+use crate::frontier::Politeness;
+use crate::model::LinkBatch;
+use crate::scope::{Scope, canonical_rules};
+use crate::sink::{CrawlDirectory, Sink};
+use crate::store::{FileSystem, StateError};
+use crate::url::{Canonicalizer, KeySecret};
+
+/// Where the results go.
+#[derive(Debug, Default)]
+enum Output {
+    /// To the sinks only.
+    #[default]
+    Nowhere,
+    Path(PathBuf),
+    Claimed(CrawlDirectory),
+    Resumed(CrawlDirectory),
+}
+
+/// Gathers what a crawl needs. See [`Crawl::builder`].
+#[derive(Default)]
+pub struct CrawlBuilder {
+    options: Options,
+    seeds: Vec<Box<dyn Iterator<Item = String>>>,
+    output: Output,
+    fresh: bool,
+    signals: bool,
+    sinks: Vec<Box<dyn Sink>>,
+    seed: Option<u64>,
+}
+
+impl CrawlBuilder {
+    /// Sets options; the same that the command line and `crawl.toml` know.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Adds a seed.
+    #[must_use]
+    pub fn seed(self, url: impl Into<String>) -> Self {
+        self.seeds(std::iter::once(url.into()))
+    }
+
+    /// Adds seeds; what is no crawlable URL is left out. They are read once, as a stream.
+    #[must_use]
+    pub fn seeds(mut self, urls: impl IntoIterator<Item = String> + 'static) -> Self {
+        self.seeds.push(Box::new(urls.into_iter()));
+        self
+    }
+
+    /// Writes a crawl directory.
+    #[must_use]
+    pub fn output(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.output = Output::Path(directory.into());
+        self
+    }
+
+    /// Writes into a crawl directory that is claimed already. Seeds that were gathered in
+    /// [`CrawlDirectory::incoming_seeds`] are its seeds, and then those given here are not looked at.
+    #[must_use]
+    pub fn directory(mut self, directory: CrawlDirectory) -> Self {
+        self.output = Output::Claimed(directory);
+        self
+    }
+
+    /// Goes on with the crawl in a directory that was [reopened](CrawlDirectory::reopen); its seeds
+    /// are those it began with.
+    #[must_use]
+    pub fn resume(mut self, directory: CrawlDirectory) -> Self {
+        self.output = Output::Resumed(directory);
+        self
+    }
+
+    /// Deletes a crawl that stands in the crawl directory.
+    #[must_use]
+    pub fn fresh(mut self, fresh: bool) -> Self {
+        self.fresh = fresh;
+        self
+    }
+
+    /// Listens to interrupts while running: once to finish, twice to save at once, three times to leave.
+    #[must_use]
+    pub fn signals(mut self, listen: bool) -> Self {
+        self.signals = listen;
+        self
+    }
+
+    /// Adds a sink for pages.
+    #[must_use]
+    pub fn sink(mut self, sink: impl Sink + 'static) -> Self {
+        self.sinks.push(Box::new(sink));
+        self
+    }
+
+    /// Makes the crawl's secret, and so the filter's false positives, repeatable: for tests and
+    /// benchmarks only, since whoever knows the secret can aim at the filter.
+    #[must_use]
+    pub fn secret_seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Checks everything and queues the seeds.
+    ///
+    /// # Errors
+    /// [`SetupError`], with nothing fetched.
+    pub fn build(self) -> Result<Crawl, SetupError> {
+        let config = Arc::new(self.options.resolve()?);
+        check_open_files(config.concurrency)?;
+        // Refuses what no seeds can mend before any is looked at.
+        plan(&config)?;
+        let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
+        let scope = Arc::new(RwLock::new(Scope::new(&config)?));
+        let (politeness, sinks) = (politeness(&config, self.seed.unwrap_or(1)), self.sinks);
+        let parts = |list: &SeedList, seeds: SeedsSeal| -> Result<Parts, PlanError> {
+            let (plan, filter) = plan_beside(&config, list.bytes(&config))?;
+            Ok(Parts {
+                settings: core_settings(&config, &filter),
+                plan,
+                filter,
+                politeness,
+                scope: scope.clone(),
+                sinks,
+                storage: Arc::new(FileSystem),
+                pace: Pace::default(),
+                seeds,
+                canonicalizer: canonicalizer.clone(),
+                config: config.clone(),
+            })
+        };
+        let new_secret = || match self.seed {
+            Some(seed) => Ok(KeySecret::from_seed(seed)),
+            None => KeySecret::random(),
+        };
+        let (mut core, secret, fetcher, directory, plan) = match self.output {
+            Output::Nowhere => {
+                let seeds: Vec<String> = self.seeds.into_iter().flatten().collect();
+                let list = seed_list(Path::new(""), seeds.iter().cloned().map(Ok), &canonicalizer, &config)?;
+                let (parts, secret) = (parts(&list, SeedsSeal::default())?, new_secret()?);
+                let plan = parts.plan;
+                let mut core = parts.in_memory(&secret)?;
+                setup::take_seeds(&mut core, seeds.into_iter().map(Ok), &canonicalizer, &secret)?;
+                (core, secret, Fetcher::new(&config, list.hosts, plan.in_flight())?, None, plan)
+            }
+            Output::Path(_) | Output::Claimed(_) => {
+                let mut directory = match self.output {
+                    Output::Path(path) => CrawlDirectory::claim(&path, self.fresh)?,
+                    Output::Claimed(directory) => directory,
+                    _ => return Err(SetupError::NoSeeds),
+                };
+                let incoming = directory.incoming_seeds();
+                if !incoming.exists() {
+                    setup::spool(self.seeds.into_iter().flatten(), &canonicalizer, &incoming)?;
+                }
+                let list = seed_list(&incoming, setup::lines(&incoming)?, &canonicalizer, &config)?;
+                let parts = parts(&list, setup::seal(&incoming)?)?;
+                let plan = parts.plan;
+                let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
+                let frozen = Options::from(&*config).to_toml()?;
+                let secret = new_secret()?;
+                directory.begin()?;
+                let mut core = parts.begun(directory.path(), &secret)?;
+                directory.seal(&frozen)?;
+                setup::take_seeds(&mut core, setup::lines(&directory.seeds())?, &canonicalizer, &secret)?;
+                (core, secret, fetcher, Some(directory), plan)
+            }
+            Output::Resumed(directory) => {
+                let path = directory.seeds();
+                // That there are none is for their seal to tell.
+                let list = SeedList::read(setup::lines(&path)?, &canonicalizer, &config)
+                    .map_err(StateError::io(&path))?;
+                let parts = parts(&list, setup::seal(&path)?)?;
+                let plan = parts.plan;
+                let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
+                let frozen = Options::from(&*config).to_toml()?;
+                let died = !directory.has_summary();
+                let (mut core, secret) = parts.resumed(directory.path(), setup::lines(&path)?, died)?;
+                directory.go_on(&frozen)?;
+                setup::take_seeds(&mut core, setup::lines(&path)?, &canonicalizer, &secret)?;
+                (core, secret, fetcher, Some(directory), plan)
+            }
+        };
+        let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
+        let (limits, batch_text) = link_limits(plan.in_flight().one);
+        let scratch = std::sync::Mutex::default();
+        let shared = Shared {
+            config,
+            fetcher,
+            canonicalizer,
+            secret,
+            scope,
+            keep_bodies,
+            limits,
+            batch_text,
+            steps: std::sync::Mutex::default(),
+            scratch,
+        };
+        let (stop, stopped) = StopHandle::new();
+        let shared = Arc::new(shared);
+        Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })
+    }
+}
+
+/// Bytes that a link is reckoned with where the budget bounds their number: its place in the reader
+/// and in the batch, and in the tables that tell links apart.
+const LINK_BYTES: u64 = 256;
+
+/// Bounds on the links of one page, whose body and outcome may take `bytes`: the usual ones, or
+/// what fits. And the bytes of all their URLs.
+fn link_limits(bytes: u64) -> (ExtractLimits, usize) {
+    let part = |divisor: u64| usize::try_from(bytes / divisor).unwrap_or(usize::MAX);
+    let usual = ExtractLimits::default();
+    let limits = ExtractLimits {
+        max_links: usual.max_links.min(part(2 * LINK_BYTES)),
+        max_link_bytes: usual.max_link_bytes.min(part(8)),
+    };
+    (limits, LinkBatch::MAX_TEXT.min(part(4)))
+}
+
+/// Goes through the seeds; fails where there is none.
+fn seed_list(
+    path: &Path,
+    seeds: impl Iterator<Item = std::io::Result<String>>,
+    canonicalizer: &Canonicalizer,
+    config: &Config,
+) -> Result<SeedList, SetupError> {
+    let list = SeedList::read(seeds, canonicalizer, config).map_err(StateError::io(path))?;
+    if list.seeds == 0 {
+        return Err(SetupError::NoSeeds);
+    }
+    Ok(list)
+}
+
+/// Files that a crawl has open beside those of its requests: segments of the frontier, twice as
+/// many as there may be while they are merged, runs of keys, and what every process has.
+const OTHER_FILES: usize = 384;
+
+/// Fails where the system lets this process have too few files open for the connections wanted:
+/// every host would seem to be down.
+fn check_open_files(concurrency: usize) -> Result<(), SetupError> {
+    let Some(limit) = crate::budget::most_open_files() else { return Ok(()) };
+    // Idle connections are kept beside those in use.
+    let needed = concurrency.saturating_mul(2).saturating_add(OTHER_FILES);
+    if limit >= needed as u64 {
+        return Ok(());
+    }
+    Err(SetupError::OpenFiles { limit, concurrency, needed })
+}
+
+fn politeness(config: &Config, seed: u64) -> Politeness {
+    Politeness {
+        delay: config.delay,
+        random_wait: config.random_wait,
+        address_delay: config.ip_delay,
+        max_crawl_delay: config.max_crawl_delay,
+        per_host: config.per_host,
+        concurrency: config.concurrency,
+        host_failures: HOST_FAILURES,
+        max_pages_per_host: config.max_pages_per_host,
+        seed,
+    }
+}
+
+/// Failures of a host in a row after which it is given up; the pauses before are 1, 2, 4 and 8 seconds.
+const HOST_FAILURES: u32 = 5;
+/// Doubts that may gather on disk, some 40 bytes each, before settling them comes before all else.
+const MOST_DOUBTS: u64 = 4_000_000;
+
+fn core_settings(config: &Config, filter: &FilterPlan) -> CoreSettings {
+    CoreSettings {
+        retries: config.retries,
+        max_pages: config.max_pages,
+        max_retry_after: config.max_retry_after,
+        obey_robots: config.robots == RobotsPolicy::Obey,
+        log_skipped: config.log_skipped,
+        largest_filter: filter.largest,
+        most_doubts: MOST_DOUBTS,
+        caps: Caps {
+            depth: config.depth,
+            max_redirects: config.max_redirects,
+            max_pages_per_host: config.max_pages_per_host,
+        },
+    }
+}
