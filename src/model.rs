@@ -48,6 +48,30 @@ pub enum Via {
     Refresh,
     /// The `Location` of a redirect.
     Redirect,
+    /// Something that a page embeds: an image, a script, a style sheet.
+    Resource,
+    /// A sitemap, named by robots.txt, by the user or by another sitemap.
+    SitemapFile,
+    /// An entry of a sitemap.
+    Sitemap,
+    /// What a page's `rel=canonical` names.
+    Canonical,
+}
+
+impl Via {
+    /// Every way. Only ever appended to, for their places stand in files.
+    pub const ALL: [Via; 10] = [
+        Via::Seed,
+        Via::Link,
+        Via::Frame,
+        Via::Rel,
+        Via::Refresh,
+        Via::Redirect,
+        Via::Resource,
+        Via::SitemapFile,
+        Via::Sitemap,
+        Via::Canonical,
+    ];
 }
 
 /// A URL that may be fetched.
@@ -221,11 +245,27 @@ pub enum SkipReason {
     HostLimit,
     /// At the end of a chain of more than `--max-redirects` redirects.
     TooManyRedirects,
+    /// Its path has more segments than `--max-path-depth`.
+    PathTooDeep,
+    /// One segment stands in its path more often than `--max-repeated-segments`.
+    RepeatedSegments,
+    /// One parameter stands in its query more often than `--max-repeated-parameters`.
+    RepeatedParameters,
+    /// Its path was met with more queries than `--max-query-variants`.
+    QueryVariants,
+    /// Its domain was met with more hosts than `--max-subdomains`.
+    TooManySubdomains,
+    /// In a branch of a host that was found to be a trap (`--stop-traps`).
+    Trap,
+    /// Linked from a page that names another one as canonical (`--canonical`).
+    NotCanonical,
+    /// Its sitemap says that it has not changed since `--sitemap-since`.
+    SitemapStale,
 }
 
 impl SkipReason {
     /// Every reason, in the order of display. Only ever appended to, for their places stand in files.
-    pub const ALL: [SkipReason; 15] = [
+    pub const ALL: [SkipReason; 23] = [
         SkipReason::BadUrl,
         SkipReason::OtherScheme,
         SkipReason::UrlTooLong,
@@ -241,6 +281,14 @@ impl SkipReason {
         SkipReason::HostUnreachable,
         SkipReason::HostLimit,
         SkipReason::TooManyRedirects,
+        SkipReason::PathTooDeep,
+        SkipReason::RepeatedSegments,
+        SkipReason::RepeatedParameters,
+        SkipReason::QueryVariants,
+        SkipReason::TooManySubdomains,
+        SkipReason::Trap,
+        SkipReason::NotCanonical,
+        SkipReason::SitemapStale,
     ];
 
     /// The name that files and summaries show.
@@ -261,6 +309,14 @@ impl SkipReason {
             SkipReason::HostUnreachable => "host_unreachable",
             SkipReason::HostLimit => "host_limit",
             SkipReason::TooManyRedirects => "too_many_redirects",
+            SkipReason::PathTooDeep => "path_too_deep",
+            SkipReason::RepeatedSegments => "repeated_segments",
+            SkipReason::RepeatedParameters => "repeated_parameters",
+            SkipReason::QueryVariants => "query_variants",
+            SkipReason::TooManySubdomains => "too_many_subdomains",
+            SkipReason::Trap => "trap",
+            SkipReason::NotCanonical => "not_canonical",
+            SkipReason::SitemapStale => "sitemap_stale",
         }
     }
 }
@@ -456,6 +512,9 @@ pub struct Record {
     pub rel_canonical: Option<String>,
     /// Links found on it, before any was dropped.
     pub links: u64,
+    /// The SimHash of its visible text, in hexadecimal (16 digits), where there is enough of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simhash: Option<String>,
     /// The XXH3-128 of the decoded body, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -510,6 +569,7 @@ mod tests {
             title: Some("é".into()),
             rel_canonical: None,
             links: 3,
+            simhash: Some("0123456789abcdef".into()),
             digest: Some("00".into()),
             fetched_at: "2026-01-01T00:00:00Z".into(),
             elapsed_ms: 5,

@@ -99,6 +99,11 @@ fn note_rows(table: &mut Table, totals: &Snapshot) {
             "hosts",
             "asked again, for want of room to remember that they had failed",
         ),
+        (notes.sitemaps, "sitemap", "sitemaps", "read"),
+        (notes.sitemap_entries, "entry", "entries", "found in sitemaps"),
+        (notes.sitemaps_cut, "sitemap", "sitemaps", "broken or cut; what stood before counts"),
+        (notes.sitemaps_too_large, "sitemap", "sitemaps", "larger than the protocol allows"),
+        (notes.traps, "branch", "branches", "of a host where page after page is nearly the same"),
         (notes.cookies_dropped, "cookie", "cookies", "not kept"),
     ] {
         if count > 0 {

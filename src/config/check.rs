@@ -6,7 +6,7 @@
 //! made by hand is held to the same grammar.
 
 use std::io::Read;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use regex::RegexSet;
@@ -171,6 +171,22 @@ pub(super) fn ca_file(path: &Path) -> Result<(), ConfigError> {
         return Err(ConfigError::value(option, path.display(), problem));
     }
     Ok(())
+}
+
+/// A name server as `ADDR` or `ADDR:PORT`.
+pub(super) fn name_server(text: &str) -> Result<SocketAddr, ConfigError> {
+    const PORT: u16 = 53;
+    let text = text.trim();
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    bare.parse::<IpAddr>().map(|address| SocketAddr::new(address, PORT)).or_else(|_| text.parse()).map_err(
+        |_| {
+            ConfigError::value(
+                "dns",
+                text,
+                "is no address; give one such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53",
+            )
+        },
+    )
 }
 
 /// `HOST[:PORT]:ADDR`, IPv6 addresses in brackets.

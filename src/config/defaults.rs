@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use super::{Dedup, FilterKind, HeaderScope, ProgressMode, RobotsPolicy, ScopeKind};
-use super::{Size, Span};
+use super::{Count, Size, Span};
+use super::{Dedup, FilterKind, HeaderScope, ProgressMode, RobotsPolicy, ScopeKind, Sitemaps};
 
 /// One part in so many of the available memory is the default of `--memory` …
 pub const MEMORY_DIVISOR: u64 = 4;
@@ -24,6 +24,20 @@ pub const FILTER: FilterKind = FilterKind::Blocked;
 pub const SCOPE: ScopeKind = ScopeKind::Host;
 /// `--max-url-length`, in bytes: what sitemaps and most servers allow.
 pub const MAX_URL_LENGTH: usize = 2048;
+/// `--max-path-depth`: the deepest paths of large documentation sites have some ten segments.
+pub const MAX_PATH_DEPTH: u32 = 64;
+/// `--max-repeated-segments`: what links to itself one level further down reaches it soon.
+pub const MAX_REPEATED_SEGMENTS: u32 = 5;
+/// `--max-repeated-parameters`.
+pub const MAX_REPEATED_PARAMETERS: u32 = 8;
+/// `--max-query-variants`: a forum may have all its threads under one path.
+pub const MAX_QUERY_VARIANTS: u64 = 100_000;
+/// `--max-subdomains`.
+pub const MAX_SUBDOMAINS: u64 = 10_000;
+/// `--max-links-per-page`.
+pub const MAX_LINKS_PER_PAGE: u64 = 100_000;
+/// `--sitemaps`: a site that names them wants them read.
+pub const SITEMAPS: Sitemaps = Sitemaps::Auto;
 /// `--delay`: as polite as wget's usual `--wait=1`.
 pub const DELAY: Duration = Duration::from_secs(1);
 /// `--ip-delay`: none, the delay per host name counts.
@@ -81,6 +95,15 @@ pub fn describe(name: &str) -> Option<String> {
         "filter" => name_of(&FILTER),
         "scope" => name_of(&SCOPE),
         "max-url-length" => Size(MAX_URL_LENGTH as u64).to_string(),
+        "max-path-depth" => MAX_PATH_DEPTH.to_string(),
+        "max-repeated-segments" => MAX_REPEATED_SEGMENTS.to_string(),
+        "max-repeated-parameters" => MAX_REPEATED_PARAMETERS.to_string(),
+        "max-query-variants" => Count(MAX_QUERY_VARIANTS).to_string(),
+        "max-subdomains" => Count(MAX_SUBDOMAINS).to_string(),
+        "max-links-per-page" => format!("{}, or what --memory affords", Count(MAX_LINKS_PER_PAGE)),
+        "sitemaps" => name_of(&SITEMAPS),
+        "sitemap-since" => "no limit".into(),
+        "dns" => "those of the system".into(),
         "delay" => Span(DELAY).to_string(),
         "ip-delay" => Span(IP_DELAY).to_string(),
         "max-crawl-delay" => Span(MAX_CRAWL_DELAY).to_string(),
@@ -100,7 +123,7 @@ pub fn describe(name: &str) -> Option<String> {
         "output" => OUTPUT.into(),
         "progress" => name_of(&PROGRESS),
         "depth" | "max-pages" | "max-pages-per-host" | "max-time" | "max-disk" => "no limit".into(),
-        "seeds" | "include" | "exclude" | "header" | "resolve" | "strip-params" => "none".into(),
+        "seeds" | "include" | "exclude" | "header" | "resolve" | "strip-params" | "sitemap" => "none".into(),
         "ca-file" => "the built-in authorities".into(),
         "proxy" => "from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY".into(),
         "random-wait"
@@ -115,6 +138,11 @@ pub fn describe(name: &str) -> Option<String> {
         | "keep-fragments"
         | "log-skipped"
         | "strict"
+        | "resources"
+        | "follow-nofollow"
+        | "canonical"
+        | "stop-traps"
+        | "cookies"
         | "fresh" => "false".into(),
         _ => return None,
     };

@@ -73,6 +73,16 @@ pub enum ScopeKind {
     Any,
 }
 
+/// Whether the sitemaps that robots.txt names are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sitemaps {
+    /// They are.
+    Auto,
+    /// Only those that the user names.
+    Off,
+}
+
 /// Whether robots.txt is obeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -160,6 +170,32 @@ pub struct Config {
     pub strict: bool,
     /// Bytes of a URL at most, as requested.
     pub max_url_length: usize,
+    /// What pages embed is fetched as well.
+    pub resources: bool,
+    /// Links that say nofollow are followed.
+    pub follow_nofollow: bool,
+    /// A page that names another one as canonical hands its place to that one.
+    pub canonical: bool,
+    /// Sitemaps to read, as they were typed.
+    pub sitemap: Vec<String>,
+    /// Whether the sitemaps that robots.txt names are read.
+    pub sitemaps: Sitemaps,
+    /// What a sitemap says was last changed before this is left out, as it was typed.
+    pub sitemap_since: Option<String>,
+    /// Segments of a path at most.
+    pub max_path_depth: u32,
+    /// How often one segment may stand in a path.
+    pub max_repeated_segments: u32,
+    /// How often one parameter may stand in a query.
+    pub max_repeated_parameters: u32,
+    /// Queries of one path at most.
+    pub max_query_variants: u64,
+    /// Hosts of one registrable domain at most.
+    pub max_subdomains: u64,
+    /// Links of one page at most.
+    pub max_links_per_page: u64,
+    /// A branch that is a trap is ended.
+    pub stop_traps: bool,
     /// Pause between the end of a fetch and the next one of the same host.
     pub delay: Duration,
     /// Each pause is multiplied by a random factor of 0.5 to 1.5.
@@ -200,6 +236,10 @@ pub struct Config {
     pub proxy: Option<String>,
     /// Host names answered from here rather than by DNS.
     pub resolve: Vec<ResolveRule>,
+    /// Cookies are kept and sent back.
+    pub cookies: bool,
+    /// Name servers to ask in place of those of the system.
+    pub dns: Vec<std::net::SocketAddr>,
     /// Whether robots.txt is obeyed.
     pub robots: RobotsPolicy,
     /// Private, loopback, link-local and metadata addresses are allowed.
@@ -233,6 +273,19 @@ impl Default for Config {
             max_disk: None,
             strict: false,
             max_url_length: defaults::MAX_URL_LENGTH,
+            resources: false,
+            follow_nofollow: false,
+            canonical: false,
+            sitemap: Vec::new(),
+            sitemaps: defaults::SITEMAPS,
+            sitemap_since: None,
+            max_path_depth: defaults::MAX_PATH_DEPTH,
+            max_repeated_segments: defaults::MAX_REPEATED_SEGMENTS,
+            max_repeated_parameters: defaults::MAX_REPEATED_PARAMETERS,
+            max_query_variants: defaults::MAX_QUERY_VARIANTS,
+            max_subdomains: defaults::MAX_SUBDOMAINS,
+            max_links_per_page: defaults::MAX_LINKS_PER_PAGE,
+            stop_traps: false,
             delay: defaults::DELAY,
             random_wait: false,
             ip_delay: defaults::IP_DELAY,
@@ -253,6 +306,8 @@ impl Default for Config {
             insecure: false,
             proxy: None,
             resolve: Vec::new(),
+            cookies: false,
+            dns: Vec::new(),
             robots: defaults::ROBOTS,
             allow_private: false,
             canonicalization: Canonicalization::default(),

@@ -8,11 +8,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::typed::{real_number, switch, whole_number};
-use super::{Count, Dedup, FilterKind, HeaderScope, RobotsPolicy, ScopeKind, Size, Span};
+use super::{Count, Dedup, FilterKind, HeaderScope, RobotsPolicy, ScopeKind, Sitemaps, Size, Span};
 
 const INPUT: &str = "Input and output";
 const BUDGET: &str = "Memory and the visited set";
 const SCOPE: &str = "Scope and limits";
+const DISCOVERY: &str = "What is followed";
+const TRAPS: &str = "Traps (what is skipped is counted, with an example)";
 const POLITENESS: &str = "Politeness";
 const NETWORK: &str = "Network";
 const IDENTITY: &str = "Canonical URLs (each merges pages, all are off)";
@@ -117,6 +119,51 @@ pub struct Options {
     #[arg(long, value_name = "SIZE", env = "DRAGLINE_MAX_URL_LENGTH", help_heading = SCOPE)]
     pub max_url_length: Option<Size>,
 
+    /// Fetch what pages embed as well: images, scripts, style sheets, media, objects
+    #[arg(long, value_name = "BOOL", env = "DRAGLINE_RESOURCES", help_heading = DISCOVERY,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
+    pub resources: Option<bool>,
+    /// Follow links that say nofollow, by link, page or header; robots.txt still holds
+    #[arg(long, value_name = "BOOL", env = "DRAGLINE_FOLLOW_NOFOLLOW", help_heading = DISCOVERY,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
+    pub follow_nofollow: Option<bool>,
+    /// Believe rel=canonical: a page that names another one hands its place to that one
+    #[arg(long, value_name = "BOOL", env = "DRAGLINE_CANONICAL", help_heading = DISCOVERY,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
+    pub canonical: Option<bool>,
+    /// Read the sitemap URL as well (repeatable)
+    #[arg(long, value_name = "URL", env = "DRAGLINE_SITEMAP", help_heading = DISCOVERY)]
+    pub sitemap: Vec<String>,
+    /// Whether the sitemaps that robots.txt names are read
+    #[arg(long, value_name = "HOW", env = "DRAGLINE_SITEMAPS", help_heading = DISCOVERY)]
+    pub sitemaps: Option<Sitemaps>,
+    /// Leave out what a sitemap says was last changed before this: a date such as 2026-01-31, or a time ago such as 30d
+    #[arg(long, value_name = "WHEN", env = "DRAGLINE_SITEMAP_SINCE", help_heading = DISCOVERY)]
+    pub sitemap_since: Option<String>,
+
+    /// Skip URLs whose path has more segments
+    #[arg(long, value_name = "N", env = "DRAGLINE_MAX_PATH_DEPTH", help_heading = TRAPS, value_parser = whole_number)]
+    pub max_path_depth: Option<u32>,
+    /// Skip URLs in whose path one segment stands more often
+    #[arg(long, value_name = "N", env = "DRAGLINE_MAX_REPEATED_SEGMENTS", help_heading = TRAPS, value_parser = whole_number)]
+    pub max_repeated_segments: Option<u32>,
+    /// Skip URLs in whose query one parameter stands more often
+    #[arg(long, value_name = "N", env = "DRAGLINE_MAX_REPEATED_PARAMETERS", help_heading = TRAPS, value_parser = whole_number)]
+    pub max_repeated_parameters: Option<u32>,
+    /// Skip further queries of a path that was met with so many
+    #[arg(long, value_name = "N", env = "DRAGLINE_MAX_QUERY_VARIANTS", help_heading = TRAPS)]
+    pub max_query_variants: Option<Count>,
+    /// Skip further hosts of a registrable domain that was met with so many
+    #[arg(long, value_name = "N", env = "DRAGLINE_MAX_SUBDOMAINS", help_heading = TRAPS)]
+    pub max_subdomains: Option<Count>,
+    /// Follow at most N links of one page
+    #[arg(long, value_name = "N", env = "DRAGLINE_MAX_LINKS_PER_PAGE", help_heading = TRAPS)]
+    pub max_links_per_page: Option<Count>,
+    /// End a branch of a host where page after page is nearly the same; otherwise it is only told
+    #[arg(long, value_name = "BOOL", env = "DRAGLINE_STOP_TRAPS", help_heading = TRAPS,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
+    pub stop_traps: Option<bool>,
+
     /// Pause between the end of a fetch and the next one of the same host; 0s for none
     #[arg(long, value_name = "TIME", env = "DRAGLINE_DELAY", help_heading = POLITENESS)]
     pub delay: Option<Span>,
@@ -183,6 +230,13 @@ pub struct Options {
     /// Answer for a host name with ADDR rather than by DNS, as `HOST[:PORT]:ADDR`; `*.example.com` is every name below (repeatable)
     #[arg(long, value_name = "RULE", env = "DRAGLINE_RESOLVE", help_heading = NETWORK)]
     pub resolve: Vec<String>,
+    /// Keep cookies and send them back, within one run
+    #[arg(long, value_name = "BOOL", env = "DRAGLINE_COOKIES", help_heading = NETWORK,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
+    pub cookies: Option<bool>,
+    /// Ask the name server ADDR[:PORT] rather than those of the system (repeatable)
+    #[arg(long, value_name = "ADDR", env = "DRAGLINE_DNS", help_heading = NETWORK)]
+    pub dns: Vec<String>,
     /// Allow private, loopback, link-local and metadata addresses
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_ALLOW_PRIVATE", help_heading = NETWORK,
         num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
@@ -239,7 +293,7 @@ impl Options {
             };
         }
         layered! {
-            lists: urls, seeds, include, exclude, header, resolve, strip_params;
+            lists: urls, seeds, include, exclude, header, resolve, strip_params, sitemap, dns;
             values: output, fresh, progress, stats_interval, log_skipped, strict,
                 memory, expected_urls, dedup, filter,
                 scope, depth, max_pages, max_pages_per_host, max_time, max_disk, max_url_length,
@@ -249,6 +303,9 @@ impl Options {
                 header_scope, ca_file, insecure, proxy, allow_private,
                 sort_query, strip_tracking, strip_session_ids, fold_www, fold_https,
                 strip_trailing_slash, keep_fragments,
+                resources, follow_nofollow, canonical, sitemaps, sitemap_since,
+                max_path_depth, max_repeated_segments, max_repeated_parameters,
+                max_query_variants, max_subdomains, max_links_per_page, stop_traps, cookies,
         }
     }
 }

@@ -32,6 +32,7 @@ impl Options {
         let mut config = Config::default();
         visited(self, &mut config)?;
         limits(self, &mut config)?;
+        discovery(self, &mut config)?;
         politeness(self, &mut config)?;
         network(self, &mut config)?;
         identity(self, &mut config)?;
@@ -127,6 +128,35 @@ fn limits(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
+/// A cap that must leave room for something.
+fn cap(option: &'static str, value: Option<Count>, default: u64) -> Result<u64, ConfigError> {
+    Ok(limit(option, value)?.unwrap_or(default))
+}
+
+/// What is followed, and what is taken for a trap.
+fn discovery(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
+    config.resources = options.resources.unwrap_or(false);
+    config.follow_nofollow = options.follow_nofollow.unwrap_or(false);
+    config.canonical = options.canonical.unwrap_or(false);
+    config.sitemap.clone_from(&options.sitemap);
+    config.sitemaps = options.sitemaps.unwrap_or(config.sitemaps);
+    config.sitemap_since.clone_from(&options.sitemap_since);
+    for (option, value, cap) in [
+        ("max-path-depth", options.max_path_depth, &mut config.max_path_depth),
+        ("max-repeated-segments", options.max_repeated_segments, &mut config.max_repeated_segments),
+        ("max-repeated-parameters", options.max_repeated_parameters, &mut config.max_repeated_parameters),
+    ] {
+        *cap = in_range(option, value.unwrap_or(*cap), &(1..=u32::MAX))?;
+    }
+    config.max_query_variants =
+        cap("max-query-variants", options.max_query_variants, config.max_query_variants)?;
+    config.max_subdomains = cap("max-subdomains", options.max_subdomains, config.max_subdomains)?;
+    config.max_links_per_page =
+        cap("max-links-per-page", options.max_links_per_page, config.max_links_per_page)?;
+    config.stop_traps = options.stop_traps.unwrap_or(false);
+    Ok(())
+}
+
 /// Pauses, and how much is asked at once.
 fn politeness(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     let span = |value: Option<Span>, default| value.map_or(default, |span| span.0);
@@ -169,6 +199,8 @@ fn network(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     config.proxy.clone_from(&options.proxy);
     config.resolve =
         options.resolve.iter().map(|rule| check::resolve_rule(rule)).collect::<Result<_, _>>()?;
+    config.cookies = options.cookies.unwrap_or(false);
+    config.dns = options.dns.iter().map(|text| check::name_server(text)).collect::<Result<_, _>>()?;
     config.allow_private = options.allow_private.unwrap_or(false);
     Ok(())
 }

@@ -58,6 +58,7 @@ fn keys_are_the_flags() {
             max_pages_per_host: Some(1),
             max_time: Some(Duration::from_secs(1)),
             max_disk: Some(1 << 30),
+            sitemap_since: Some("30d".into()),
             ca_file: Some("c".into()),
             proxy: Some("http://p".into()),
             ..Config::default()

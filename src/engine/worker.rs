@@ -164,6 +164,7 @@ pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
         title: None,
         rel_canonical: None,
         links: 0,
+        simhash: None,
         digest: None,
         fetched_at: timestamp::now(),
         elapsed_ms: 0,

@@ -95,6 +95,16 @@ pub struct Counters {
     pub crawl_delays_clamped: u64,
     /// Closed hosts of which it was forgotten, for want of room, that they had failed.
     pub hosts_forgotten: u64,
+    /// Sitemaps read.
+    pub sitemaps: u64,
+    /// Entries found in them.
+    pub sitemap_entries: u64,
+    /// Sitemaps that broke off or were cut: what stood before counts.
+    pub sitemaps_cut: u64,
+    /// Sitemaps with more entries or bytes than the protocol allows.
+    pub sitemaps_too_large: u64,
+    /// Branches of hosts that were found to be traps.
+    pub traps: u64,
     /// Seeds whose redirect moved the scope.
     pub scope_moves: u64,
 }
@@ -123,7 +133,7 @@ impl Counters {
     }
 
     /// The plain counts, in the order in which they are numbered on disk: new ones go to the end.
-    fn plain(&mut self) -> [&mut u64; 17] {
+    fn plain(&mut self) -> [&mut u64; 22] {
         [
             &mut self.discovered,
             &mut self.repeats,
@@ -142,6 +152,11 @@ impl Counters {
             &mut self.depth_shadowed,
             &mut self.crawl_delays_clamped,
             &mut self.hosts_forgotten,
+            &mut self.sitemaps,
+            &mut self.sitemap_entries,
+            &mut self.sitemaps_cut,
+            &mut self.sitemaps_too_large,
+            &mut self.traps,
         ]
     }
 
@@ -219,7 +234,7 @@ mod tests {
     fn every_count_has_a_slot() {
         let mut counters = Counters::default();
         let slots = (0..700).filter(|slot| counters.count(*slot, 1)).count();
-        assert_eq!(slots, 18 + 2 * SkipReason::ALL.len() + ErrorKind::ALL.len() + 444);
+        assert_eq!(slots, 23 + 2 * SkipReason::ALL.len() + ErrorKind::ALL.len() + 444);
         assert!(ErrorKind::ALL.iter().zip(0..).all(|(kind, place)| *kind as usize == place));
         assert!(SkipReason::ALL.iter().zip(0..).all(|(reason, place)| *reason as usize == place));
     }

@@ -198,6 +198,16 @@ pub struct Notes {
     /// Closed hosts of which it was forgotten, for want of room, that they were given up or had
     /// failed: they are asked again, as politely as if they were new.
     pub hosts_forgotten: u64,
+    /// Sitemaps read.
+    pub sitemaps: u64,
+    /// Entries found in them.
+    pub sitemap_entries: u64,
+    /// Sitemaps that broke off or were cut: what stood before counts.
+    pub sitemaps_cut: u64,
+    /// Sitemaps with more entries or bytes than the protocol allows; all that was read counts.
+    pub sitemaps_too_large: u64,
+    /// Branches of hosts where page after page was nearly the same.
+    pub traps: u64,
     /// Cookies that were not kept for want of room or because they were not allowed.
     pub cookies_dropped: u64,
 }
@@ -274,7 +284,8 @@ mod tests {
             "requests": {"pages": 0, "retries": 0, "robots": 0},
             "notes": {
                 "truncated": 0, "mislabelled_encodings": 0, "depth_shadowed": 0, "scope_moves": 0,
-                "crawl_delays_clamped": 0, "hosts_forgotten": 0, "cookies_dropped": 0,
+                "crawl_delays_clamped": 0, "hosts_forgotten": 0, "sitemaps": 0, "sitemap_entries": 0,
+                "sitemaps_cut": 0, "sitemaps_too_large": 0, "traps": 0, "cookies_dropped": 0,
             },
             "filter": {
                 "kind": "blocked", "bits": 512, "bits_per_url": 10.0, "hashes": 6, "items": 4,

@@ -121,8 +121,6 @@ impl<'a> Decoder<'a> {
     }
 }
 
-const VIAS: [Via; 6] = [Via::Seed, Via::Link, Via::Frame, Via::Rel, Via::Refresh, Via::Redirect];
-
 /// In the first byte of a candidate, beside the way it was found.
 const CARRIES_SCOPE: u8 = 0x10;
 const HAS_REFERRER: u8 = 0x20;
@@ -139,7 +137,7 @@ pub fn encode_candidate(candidate: &Candidate, before: Option<&Arc<str>>, buffer
             .as_ref()
             .zip(before)
             .is_some_and(|(one, other)| Arc::ptr_eq(one, other) || one == other);
-    let via = VIAS.iter().position(|via| *via == candidate.via).unwrap_or_default() as u8;
+    let via = candidate.via as u8;
     let mut first = via;
     for (flag, holds) in [
         (CARRIES_SCOPE, candidate.carries_scope),
@@ -168,7 +166,7 @@ pub fn decode_candidate(
     before: &mut Option<Arc<str>>,
 ) -> Result<Candidate, Malformed> {
     let first = decoder.byte()?;
-    let via = *VIAS.get(usize::from(first & 0x0f)).ok_or(Malformed)?;
+    let via = *Via::ALL.get(usize::from(first & 0x0f)).ok_or(Malformed)?;
     let key = decoder.key()?;
     let depth = decoder.small()?;
     let hops = decoder.small()?;
@@ -202,13 +200,13 @@ mod tests {
 
     fn candidate() -> impl Strategy<Value = Candidate> {
         let referrer = proptest::option::of(prop_oneof!["http://a/[a-c]", Just("http://same/".to_owned())]);
-        (any::<u64>(), any::<u32>(), any::<u32>(), 0..6_usize, any::<bool>(), "[a-zé]{0,40}", referrer)
+        (any::<u64>(), any::<u32>(), any::<u32>(), 0..Via::ALL.len(), any::<bool>(), "[a-zé]{0,40}", referrer)
             .prop_map(|(key, depth, hops, via, carries_scope, path, referrer)| Candidate {
                 url: format!("http://h/{path}").into(),
                 origin_length: 8,
                 key,
                 depth,
-                via: VIAS[via],
+                via: Via::ALL[via],
                 hops,
                 carries_scope,
                 referrer: referrer.map(Arc::from),

@@ -12,54 +12,21 @@ use std::time::Duration;
 
 use super::{BodyReport, FetchError, FetchRequest, Fetcher, SeedHost};
 use crate::budget::InFlight;
-use crate::config::{
-    Canonicalization, Config, Dedup, FilterKind, HeaderScope, ResolveRule, RobotsPolicy, ScopeKind,
-};
+use crate::config::{Config, ResolveRule};
 
 /// A configuration for loopback, without delays.
 fn config() -> Config {
     Config {
-        fp_rate: None,
         memory: 256 << 20,
-        bits_per_url: 10.0,
-        expected_urls: None,
-        dedup: Dedup::TwoStage,
-        filter: FilterKind::Blocked,
-        scope: ScopeKind::Host,
-        include: Vec::new(),
-        exclude: Vec::new(),
-        depth: None,
-        max_pages: None,
-        max_pages_per_host: None,
-        max_time: None,
-        max_disk: None,
-        strict: false,
-        max_url_length: 2048,
         delay: Duration::ZERO,
-        random_wait: false,
-        ip_delay: Duration::ZERO,
-        max_crawl_delay: Duration::from_secs(60),
-        max_retry_after: Duration::from_secs(60),
         concurrency: 8,
         per_host: 8,
         timeout: Duration::from_secs(20),
-        connect_timeout: Duration::from_secs(10),
         retries: 0,
-        max_body: 10 << 20,
-        max_redirects: 10,
         user_agent: "dragline-test/1.0".to_owned(),
-        robots_agent: "dragline".to_owned(),
-        headers: Vec::new(),
-        header_scope: HeaderScope::Seeds,
-        ca_file: None,
-        insecure: false,
-        proxy: None,
-        resolve: Vec::new(),
-        robots: RobotsPolicy::Obey,
         allow_private: true,
-        canonicalization: Canonicalization::default(),
-        stats_interval: Duration::from_secs(10),
-        log_skipped: false,
+        cookies: true,
+        ..Config::default()
     }
 }
 
