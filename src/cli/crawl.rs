@@ -9,7 +9,7 @@ use dragline::human;
 use dragline::scope::canonical_rules;
 use dragline::sink::CrawlDirectory;
 use dragline::stats::Snapshot;
-use dragline::url::Canonicalizer;
+use dragline::url::{Canonicalizer, without_userinfo};
 
 use super::layers::Layers;
 use super::normalize::has_userinfo;
@@ -99,11 +99,12 @@ fn take_seeds(layers: &Layers<'_>, config: &Config, directory: &CrawlDirectory) 
 }
 
 /// Whether a text can be a seed; the reason names text and remedy.
-fn judge(canonicalizer: &Canonicalizer, longest: usize, text: &str) -> Result<(), String> {
+fn judge(canonicalizer: &Canonicalizer, longest: usize, written: &str) -> Result<(), String> {
+    let text = &*without_userinfo(written);
     if text.contains(|character: char| character.is_control()) {
         return Err(format!("'{text}' has a control character in it; give each URL on its own"));
     }
-    let target = canonicalizer.parse(text).map_err(|reject| format!("'{text}': {reject}"))?;
+    let target = canonicalizer.parse(written).map_err(|reject| format!("'{text}': {reject}"))?;
     if target.requested.len() > longest {
         return Err(format!("'{text}' is longer than --max-url-length {longest}"));
     }

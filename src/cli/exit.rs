@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 
 use dragline::config::ConfigError;
-use dragline::engine::{CoreError, CrawlError, SetupError, StatusError};
+use dragline::engine::{CoreError, CrawlError, ExplainError, SetupError, StatusError};
 use dragline::sink::DirectoryError;
 use dragline::stats::EndReason;
 use dragline::store::StateError;
@@ -52,7 +52,7 @@ impl ExitCode {
         match self {
             ExitCode::Done => "done",
             ExitCode::Failed => {
-                "anything not named below; normalize: the URL cannot be crawled; robots: no verdict"
+                "anything not named below; normalize: the URL cannot be crawled; robots: no verdict; explain: not known"
             }
             ExitCode::Usage => "bad usage: the command line cannot be understood, or no seed is left",
             ExitCode::Configuration => "bad configuration: a value, a file or a directory cannot be used",
@@ -138,9 +138,9 @@ impl From<ConfigError> for Failure {
 impl From<DirectoryError> for Failure {
     fn from(error: DirectoryError) -> Failure {
         let code = match &error {
-            DirectoryError::State(StateError::Damaged { .. } | StateError::Newer { .. }) => {
-                ExitCode::StateDamaged
-            }
+            DirectoryError::State(
+                StateError::Damaged { .. } | StateError::Newer { .. } | StateError::Older { .. },
+            ) => ExitCode::StateDamaged,
             DirectoryError::Complete(_) => ExitCode::AlreadyComplete,
             DirectoryError::Unfinished(_) | DirectoryError::InUse { .. } => ExitCode::DirectoryInUse,
             DirectoryError::Io { source, .. } if is_full(source) => ExitCode::DiskFull,
@@ -171,13 +171,24 @@ impl From<StateError> for Failure {
         let code = match &error {
             StateError::Io { .. } if error.is_disk_full() => ExitCode::DiskFull,
             StateError::Io { .. } => ExitCode::Failed,
-            StateError::Damaged { .. } | StateError::Newer { .. } => ExitCode::StateDamaged,
+            StateError::Damaged { .. } | StateError::Newer { .. } | StateError::Older { .. } => {
+                ExitCode::StateDamaged
+            }
         };
         let remedy = match code {
             ExitCode::DiskFull => "; make room, and run the same command again",
             _ => "",
         };
         Failure::new(code, format!("{error}{remedy}"))
+    }
+}
+
+impl From<ExplainError> for Failure {
+    fn from(error: ExplainError) -> Failure {
+        match error {
+            ExplainError::State(error) => error.into(),
+            error => Failure::new(ExitCode::Configuration, error.to_string()),
+        }
     }
 }
 

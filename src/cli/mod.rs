@@ -9,6 +9,7 @@ mod crawl;
 mod demo;
 mod escape;
 mod exit;
+mod explain;
 mod help;
 mod layers;
 mod normalize;
@@ -48,6 +49,8 @@ enum Command {
     Resume(resume::Arguments),
     /// Tell how a crawl stands, beside it or after it
     Status(status::Arguments),
+    /// Tell what became of a URL in a crawl, and why
+    Explain(explain::Arguments),
     /// Show how a memory budget is split, and what filter it affords
     Plan(plan::Arguments),
     /// Print the canonical form of a URL
@@ -85,6 +88,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Command::Crawl(arguments) => crawl::run(arguments, typed),
         Command::Resume(arguments) => resume::run(arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Plan(arguments) => plan::run(arguments, typed),
         Command::Normalize(arguments) => normalize::run(arguments, typed),
         Command::Robots(arguments) => robots::run(arguments, typed),

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use dragline::config::Options;
 use dragline::scope::canonical_rules;
-use dragline::url::Canonicalizer;
+use dragline::url::{Canonicalizer, without_userinfo};
 
 use super::layers::Layers;
 use super::{ExitCode, Failure, escape, print, say};
@@ -33,9 +33,9 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let config = Layers::merge(arguments.options, matches, None)?.resolve()?;
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
-    let target = canonicalizer
-        .parse(&arguments.url)
-        .map_err(|reject| Failure::new(ExitCode::Failed, format!("'{}': {reject}", arguments.url)))?;
+    let target = canonicalizer.parse(&arguments.url).map_err(|reject| {
+        Failure::new(ExitCode::Failed, format!("'{}': {reject}", without_userinfo(&arguments.url)))
+    })?;
     if target.requested.len() > config.max_url_length {
         let message = format!("longer than --max-url-length {}", config.max_url_length);
         return Err(Failure::new(ExitCode::Failed, message));

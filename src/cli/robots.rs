@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 use dragline::config::Options;
 use dragline::engine::{RobotsError, robots_verdict};
+use dragline::url::without_userinfo;
 
 use super::layers::Layers;
 use super::{ExitCode, Failure, escape, print};
@@ -43,7 +44,9 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
     let layers = Layers::merge(arguments.options, matches, arguments.config.as_deref())?.renamed(&RENAMED);
     let verdict = robots_verdict(&layers.options, &arguments.url).map_err(|error| match error {
         RobotsError::Setup(error) => layers.setup_failure(error),
-        RobotsError::Url(reject) => Failure::new(ExitCode::Failed, format!("'{}': {reject}", arguments.url)),
+        RobotsError::Url(reject) => {
+            Failure::new(ExitCode::Failed, format!("'{}': {reject}", without_userinfo(&arguments.url)))
+        }
         error => Failure::new(ExitCode::Failed, error.to_string()),
     })?;
     let (word, code) =

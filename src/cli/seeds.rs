@@ -5,6 +5,7 @@ use std::io::{BufRead, BufWriter, Write};
 use std::path::Path;
 
 use dragline::config::{ConfigError, seeds};
+use dragline::url::without_userinfo;
 
 use super::layers::Layers;
 use super::{ExitCode, Failure, escape, say};
@@ -52,8 +53,8 @@ fn unreadable(layers: &Layers<'_>, path: &Path, source: std::io::Error) -> Failu
     layers.failure(&ConfigError::Unreadable { option: "seeds", path: path.to_owned(), source })
 }
 
-/// Writes the seeds the judge accepts to a file, one a line; each other one is
-/// reported on standard error with its place.
+/// Writes the seeds the judge accepts to a file, one a line, without user names and passwords; each
+/// other one is reported on standard error with its place.
 pub(super) fn spool(
     layers: &Layers<'_>,
     into: &Path,
@@ -66,7 +67,7 @@ pub(super) fn spool(
         let url = url.trim();
         match judge(url) {
             Ok(()) => {
-                writeln!(file, "{url}").map_err(failed)?;
+                writeln!(file, "{}", without_userinfo(url)).map_err(failed)?;
                 spooled.accepted += 1;
             }
             Err(reason) => complain(&mut spooled, &format!("seed {}: {reason}", position + 1)),
@@ -91,7 +92,8 @@ fn spool_list(
     for seed in seeds::read(list, judge) {
         match seed {
             Ok(seed) => {
-                writeln!(file, "{}", seed.text).map_err(|error| Failure::writing("the seeds", &error))?;
+                let text = without_userinfo(&seed.text);
+                writeln!(file, "{text}").map_err(|error| Failure::writing("the seeds", &error))?;
                 spooled.accepted += 1;
             }
             Err(problem) => complain(spooled, &format!("{name}, {problem}")),

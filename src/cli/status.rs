@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use dragline::engine::{Standing, Status};
 use dragline::human::{bytes, grouped as count};
+use dragline::sink::pretty_json;
 
 use super::{ExitCode, Failure, escape, print};
 
@@ -25,9 +26,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let status = Status::read(&arguments.directory)?;
     if arguments.json {
-        let text = serde_json::to_string_pretty(&status)
-            .map_err(|error| Failure::new(ExitCode::Failed, error.to_string()))?;
-        print(&format!("{text}\n"))?;
+        print(&pretty_json(&status).map_err(|error| Failure::new(ExitCode::Failed, error.to_string()))?)?;
     } else {
         print(&describe(&status))?;
     }

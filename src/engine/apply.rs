@@ -39,8 +39,9 @@ impl Core {
                 self.note_host_state(id);
                 Ok(())
             }
-            Outcome::Robots { origin, answer } => {
+            Outcome::Robots { origin, answer, asked } => {
                 self.counters.robots_requests += 1;
+                self.keep_robots(origin, &asked, &answer)?;
                 let booked = match self.schedule.origin(origin).robots {
                     RobotsState::Fetching { booked, .. } => booked,
                     _ => origin,

@@ -173,7 +173,7 @@ impl CrawlBuilder {
                 let parts = parts(&list, setup::seal(&incoming)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
-                let frozen = Options::from(&*config).to_toml()?;
+                let frozen = setup::frozen(&config)?;
                 let secret = new_secret()?;
                 directory.begin()?;
                 let mut core = parts.begun(directory.path(), &secret)?;
@@ -189,7 +189,7 @@ impl CrawlBuilder {
                 let parts = parts(&list, setup::seal(&path)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
-                let frozen = Options::from(&*config).to_toml()?;
+                let frozen = setup::frozen(&config)?;
                 let died = !directory.has_summary();
                 let (mut core, secret) = parts.resumed(directory.path(), setup::lines(&path)?, died)?;
                 directory.go_on(&frozen)?;
@@ -264,7 +264,7 @@ fn check_open_files(concurrency: usize) -> Result<(), SetupError> {
     Err(SetupError::OpenFiles { limit, concurrency, needed })
 }
 
-fn politeness(config: &Config, seed: u64) -> Politeness {
+pub(super) fn politeness(config: &Config, seed: u64) -> Politeness {
     Politeness {
         delay: config.delay,
         random_wait: config.random_wait,

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 mod share;
 
 use super::core::{Core, CoreSettings};
-use super::job::{Job, Outcome, PageOutcome, RobotsAnswer, Verdict};
+use super::job::{Asked, Job, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::next::Next;
 use super::worker::new_outcome;
 use crate::config::{Dedup, Options, ScopeKind};
@@ -218,7 +218,7 @@ impl Simulation {
                     },
                 };
                 self.note(&url, ends);
-                Outcome::Robots { origin, answer }
+                Outcome::Robots { origin, answer, asked: Asked::default() }
             }
             Job::Page(job) => {
                 let mut outcome = new_outcome(*job);

@@ -11,7 +11,7 @@ use super::worker::{Scratch, Shared};
 use crate::extract::Extracted;
 use crate::model::{LinkBatch, Nofollow, SkipReason, Via};
 use crate::scope::Scope;
-use crate::url::{Reject, Resolver};
+use crate::url::{Reject, Resolver, without_userinfo};
 
 /// Resolves, filters and keys what a page refers to.
 pub(super) fn take_links(
@@ -127,7 +127,7 @@ impl Gather<'_> {
                     Reject::OtherScheme(_) => SkipReason::OtherScheme,
                     Reject::Unparsable(_) => SkipReason::BadUrl,
                 };
-                self.batch.push(href, 0, 0, via, Some(reason));
+                self.batch.push(&without_userinfo(href), 0, 0, via, Some(reason));
                 return;
             }
         };

@@ -81,6 +81,8 @@ pub(crate) enum Outcome {
         origin: OriginId,
         /// What was learned.
         answer: RobotsAnswer,
+        /// What was asked for it.
+        asked: Asked,
     },
     /// Of an address look-up.
     Address {
@@ -89,6 +91,17 @@ pub(crate) enum Outcome {
         /// The address that will be connected to.
         address: Result<IpAddr, PageError>,
     },
+}
+
+/// A request for robots.txt, for the file that keeps what was answered.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    /// What was asked.
+    pub(crate) url: Box<str>,
+    /// The status code, where an answer came.
+    pub(crate) status: Option<u16>,
+    /// When, in RFC 3339 form (UTC).
+    pub(crate) at: String,
 }
 
 /// What a request for robots.txt told.

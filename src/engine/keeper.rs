@@ -186,11 +186,11 @@ impl Core {
         let (Some(keeper), Some(files)) = (&mut self.keeper, &mut self.files) else {
             return Ok(());
         };
-        if self.journal.is_empty() {
+        if self.journal.is_empty() && !files.is_unwritten() {
             return Ok(());
         }
-        let ranges: Vec<(u64, SinkRange)> =
-            (0..).zip(files.write()?).filter(|(_, range)| range.length > 0).collect();
+        let mut ranges: Vec<(u64, SinkRange)> = files.write()?;
+        ranges.retain(|(_, range)| range.length > 0);
         keeper.log.append(self.journal.finish(&mut self.counters, &ranges))?;
         self.journal.clear();
         keeper.log.write()?;
@@ -221,7 +221,7 @@ impl Core {
     /// Bytes on disk of state and results.
     pub(crate) fn disk_bytes(&self) -> u64 {
         let log = self.keeper.as_ref().map_or(0, |keeper| keeper.log.length());
-        let results: u64 = self.files.iter().flat_map(ResultFiles::lengths).sum();
+        let results: u64 = self.files.iter().flat_map(ResultFiles::lengths).map(|(_, bytes)| bytes).sum();
         log + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
     }
 

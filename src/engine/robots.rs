@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::crawl::SetupError;
-use super::job::RobotsAnswer;
+use super::job::{Asked, RobotsAnswer};
 use super::judge::{redirect_target, retry_after};
+use super::timestamp;
 use super::worker::page_error;
 use crate::config::{Config, Options};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, SeedHost};
@@ -28,7 +29,7 @@ async fn fetch(
 ) -> Result<Arc<RobotsRules>, PageError> {
     let (mut url, mut hops): (Arc<str>, u32) = (format!("{origin}/robots.txt").into(), 0);
     loop {
-        match ask(fetcher, canonicalizer, config, &url, hops).await {
+        match ask(fetcher, canonicalizer, config, &url, hops).await.1 {
             RobotsAnswer::Elsewhere { url: to, hops: so_far } => (url, hops) = (to, so_far),
             RobotsAnswer::Rules(rules) => return Ok(rules),
             RobotsAnswer::Failed { error, .. } => return Err(error),
@@ -45,8 +46,9 @@ pub(super) async fn ask(
     config: &Config,
     url: &str,
     hops: u32,
-) -> RobotsAnswer {
-    match request(fetcher, canonicalizer, config, url, hops).await {
+) -> (Asked, RobotsAnswer) {
+    let mut asked = asked(url);
+    let answer = match request(fetcher, canonicalizer, config, &mut asked, hops).await {
         // Beyond five redirects the file may be taken as unavailable (RFC 9309 section 2.3.1.2).
         Ok(RobotsAnswer::Elsewhere { hops, .. }) if hops > REDIRECTS => allow_all(),
         Ok(answer) => answer,
@@ -58,7 +60,13 @@ pub(super) async fn ask(
             }
             RobotsAnswer::Failed { retry_after: None, error }
         }
-    }
+    };
+    (asked, answer)
+}
+
+/// A request that is about to be made.
+pub(super) fn asked(url: &str) -> Asked {
+    Asked { url: url.into(), status: None, at: timestamp::now() }
 }
 
 fn allow_all() -> RobotsAnswer {
@@ -72,9 +80,10 @@ async fn request(
     fetcher: &Fetcher,
     canonicalizer: &Canonicalizer,
     config: &Config,
-    url: &str,
+    asked: &mut Asked,
     hops: u32,
 ) -> Result<RobotsAnswer, FetchError> {
+    let url = &*asked.url;
     let request = FetchRequest {
         // One byte more than is read, so that a file that was cut is known.
         max_body: Some(MAX_BYTES as u64 + 1),
@@ -83,6 +92,7 @@ async fn request(
     };
     let mut response = fetcher.get(&request).await?;
     let status = response.status();
+    asked.status = Some(status);
     Ok(match status {
         200..=299 => {
             let mut body = Vec::new();

@@ -14,14 +14,14 @@ use super::plan::{self, FilterPlan};
 use super::recovery::{read_state, remove_old_logs};
 use super::state::SeedsSeal;
 use crate::budget::Plan;
-use crate::config::{Config, HeaderScope, ScopeKind};
+use crate::config::{Config, ConfigError, HeaderScope, Options, ScopeKind};
 use crate::fetch::SeedHost;
 use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, QueueId, Schedule};
 use crate::model::{LinkBatch, Via};
 use crate::scope::Scope;
 use crate::sink::{RecoveringFiles, ResultFiles, Sink};
 use crate::store::{Decoder, StateError, Storage, remove_unnamed};
-use crate::url::{Canonicalizer, KeySecret};
+use crate::url::{Canonicalizer, KeySecret, without_userinfo};
 use crate::visited::{Place, Visited};
 
 /// What every core is made of.
@@ -161,14 +161,25 @@ fn place(storage: Arc<dyn Storage>, directory: &Path) -> Place {
 
 /// Half of what the caches have is for hosts in use and their rules, a quarter for what is remembered of others.
 fn host_share(plan: &Plan, secret: &KeySecret) -> HostShare {
-    HostShare {
-        open_bytes: plan.caches / 2,
-        residue_bytes: plan.caches / 4,
-        secret: secret.key("names of hosts and origins"),
-    }
+    HostShare { open_bytes: plan.caches / 2, residue_bytes: plan.caches / 4, secret: name_secret(secret) }
 }
 
-/// Writes seeds to a file, one a line, leaving out what is no crawlable URL; says how many there are.
+/// Under what the names of hosts and origins are hashed.
+pub(super) fn name_secret(secret: &KeySecret) -> u64 {
+    secret.key("names of hosts and origins")
+}
+
+/// The configuration as it is kept: complete, but for user names and passwords in URLs that are asked.
+pub(super) fn frozen(config: &Config) -> Result<String, ConfigError> {
+    let mut options = Options::from(config);
+    for url in &mut options.sitemap {
+        *url = without_userinfo(url).into_owned();
+    }
+    options.to_toml()
+}
+
+/// Writes seeds to a file, one a line, leaving out what is no crawlable URL, and of the others user
+/// names and passwords; says how many there are.
 pub(super) fn spool(
     seeds: impl Iterator<Item = String>,
     canonicalizer: &Canonicalizer,
@@ -178,7 +189,7 @@ pub(super) fn spool(
         let mut file = BufWriter::new(File::create(path)?);
         let mut written = 0;
         for seed in seeds.filter(|seed| canonicalizer.parse(seed).is_ok()) {
-            writeln!(file, "{}", seed.trim())?;
+            writeln!(file, "{}", without_userinfo(seed.trim()))?;
             written += 1;
         }
         file.flush()?;

@@ -6,7 +6,7 @@
 //! elapsed           microseconds that the crawl has run
 //! seeds             seeds taken in · 1 where those were all, else 0 (1 byte) · bytes of their file · its crc32
 //! counts            number of pairs · pairs of slot and count
-//! sinks             how many · bytes of each that are vouched for
+//! sinks             how many · number of each, and its bytes that are vouched for
 //! attempts          how many · attempts that wait to be repeated (see `journal`)
 //! in flight         how many · tickets
 //! suspects          how many · ticket and crashes it was alone in flight at
@@ -34,7 +34,8 @@ pub(crate) struct CrawlState {
     pub(crate) seeds_complete: bool,
     pub(crate) seeds: SeedsSeal,
     pub(crate) counters: Counters,
-    pub(crate) sinks: Vec<u64>,
+    /// Numbers of the files of results, and their bytes.
+    pub(crate) sinks: Vec<(u64, u64)>,
     pub(crate) attempts: HashMap<Ticket, KeptAttempt>,
     pub(crate) in_flight: Vec<Ticket>,
     pub(crate) suspects: HashMap<Ticket, u32>,
@@ -107,7 +108,8 @@ impl CrawlState {
             encoder.number(n);
         }
         encoder.number(self.sinks.len() as u64);
-        for length in &self.sinks {
+        for (number, length) in &self.sinks {
+            encoder.number(*number);
             encoder.number(*length);
         }
         encoder.number(self.attempts.len() as u64);
@@ -153,7 +155,7 @@ impl CrawlState {
                 return Err(Malformed);
             }
         }
-        let sinks = list(&mut decoder, Decoder::number)?;
+        let sinks = list(&mut decoder, |decoder| Ok((decoder.number()?, decoder.number()?)))?;
         let attempts = list(&mut decoder, KeptAttempt::decode)?;
         let in_flight = list(&mut decoder, decode_ticket)?;
         let suspects = list(&mut decoder, |decoder| Ok((decode_ticket(decoder)?, decoder.small()?)))?;
@@ -212,7 +214,7 @@ mod tests {
         fn a_state_reads_back(
             numbers in any::<[u32; 3]>(),
             seeds_complete: bool,
-            sinks in proptest::collection::vec(any::<u64>(), 0..3),
+            sinks in proptest::collection::vec(any::<(u64, u64)>(), 0..3),
             tickets in proptest::collection::vec((any::<u32>(), 0..16_u8, any::<u64>()), 0..5),
             parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..9), 4),
         ) {

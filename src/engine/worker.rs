@@ -93,10 +93,11 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Deli
         }
         Job::Robots { origin, url, hops } => {
             let answer = RobotsAnswer::Failed { retry_after: None, error: broken() };
-            let mut delivery = Delivery::new(Outcome::Robots { origin, answer }, sender);
-            let answer =
+            let asked = robots::asked(&url);
+            let mut delivery = Delivery::new(Outcome::Robots { origin, answer, asked }, sender);
+            let (asked, answer) =
                 robots::ask(&shared.fetcher, &shared.canonicalizer, &shared.config, &url, hops).await;
-            delivery.outcome = Some(Outcome::Robots { origin, answer });
+            delivery.outcome = Some(Outcome::Robots { origin, answer, asked });
         }
         Job::Address { origin, name } => {
             let mut delivery = Delivery::new(Outcome::Address { origin, address: Err(broken()) }, sender);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::engine::delivery::write_least;
+use crate::engine::job::Asked;
 use crate::frontier::{
     Attempt, BUCKETS, Claimed, HostShare, OriginId, Politeness, QueueId, Schedule, Ticket,
 };
@@ -62,7 +63,7 @@ fn a_panic_is_an_outcome_of_every_kind_of_job() {
     let line: serde_json::Value = serde_json::from_slice(&page.line).expect("the line is JSON");
     assert_eq!(line["error"]["kind"], "other");
 
-    let robots = Outcome::Robots { origin: origin(), answer: failed_robots() };
+    let robots = Outcome::Robots { origin: origin(), answer: failed_robots(), asked: Asked::default() };
     assert!(matches!(
         delivered(robots),
         Outcome::Robots { answer: RobotsAnswer::Failed { retry_after: None, error }, .. } if error == broken()

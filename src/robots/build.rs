@@ -2,10 +2,17 @@
 //!
 //! How the list is laid out, and why, is told in [`rules`](super::rules).
 
-use super::octets::{Form, octets, write};
+use super::octets::{Form, Octet, octets, write};
 use super::rules::{ALLOW, ANCHORED, ENDS_IN_DOLLAR, ENDS_IN_STAR, LINE, NONE, Node, Rule, RuleList, WILD};
 use memchr::memchr;
 use std::cmp::Reverse;
+
+/// As how many octets one is counted: an escape as it is written.
+pub(super) fn counted(octet: &Octet) -> u32 {
+    let escaped =
+        octet.form == Form::Encoded || octet.form == Form::Decoded && matches!(octet.value, b'*' | b'$');
+    if escaped { 3 } else { 1 }
+}
 
 /// A rule while the file is being read.
 #[derive(Debug, Clone, Copy)]
@@ -48,9 +55,7 @@ impl RuleListBuilder {
                 (Form::Plain, b'$') if rest.peek().is_none() => meta |= ANCHORED | ENDS_IN_DOLLAR,
                 _ => write(octet, |octet| self.text.push(octet)),
             }
-            let escaped = octet.form == Form::Encoded
-                || octet.form == Form::Decoded && matches!(octet.value, b'*' | b'$');
-            octets_counted += if escaped { 3 } else { 1 };
+            octets_counted += counted(&octet);
         }
         if self.text[start..].last() == Some(&WILD) {
             self.text.pop();
@@ -65,6 +70,13 @@ impl RuleListBuilder {
             meta,
         });
         true
+    }
+
+    /// Gives the rule that was added last another number of octets to win by.
+    pub(super) fn set_octets(&mut self, octets: Option<u32>) {
+        if let (Some(draft), Some(octets)) = (self.drafts.last_mut(), octets) {
+            draft.octets = octets;
+        }
     }
 
     fn text(&self, draft: &Draft) -> &[u8] {

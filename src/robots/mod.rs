@@ -38,6 +38,7 @@
 //! | `Sitemap` | belongs to no group; listed as written | 2.2.4 |
 
 mod build;
+mod kept;
 mod line;
 mod octets;
 mod parse;
@@ -45,6 +46,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use kept::KeptRule;
 use rules::{Decision, RuleList};
 
 /// Bytes of robots.txt that count (RFC 9309 section 2.5: at least 500 kibibytes).
@@ -137,7 +139,7 @@ impl RobotsRules {
             Ok(decision) => Verdict {
                 allowed: decision.allowed,
                 line: Some(decision.line),
-                rule: Some(self.rules.text_of(decision, MAX_RULE_TEXT)),
+                rule: Some(self.rules.written(decision.rule(), MAX_RULE_TEXT)),
             },
         }
     }

@@ -77,6 +77,13 @@ pub(super) struct Decision {
     pub(super) line: u32,
 }
 
+impl Decision {
+    /// The place of the rule in the list.
+    pub(super) fn rule(self) -> usize {
+        self.rule as usize
+    }
+}
+
 /// The rules of the groups that apply to us.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RuleList {
@@ -116,13 +123,22 @@ impl RuleList {
         })
     }
 
-    /// The rule as a person would write it, `limit` octets of it at most.
-    pub(super) fn text_of(&self, decision: Decision, limit: usize) -> String {
-        let index = decision.rule as usize;
+    /// The line of a rule, from 1.
+    pub(super) fn line(&self, rule: usize) -> u32 {
+        self.rules.get(rule).map_or(0, |rule| rule.meta & LINE)
+    }
+
+    /// The octets by which a rule wins.
+    pub(super) fn octets(&self, rule: usize) -> u32 {
+        self.rules.get(rule).map_or(0, |rule| rule.octets)
+    }
+
+    /// A rule as a person would write it, `limit` octets of it at most.
+    pub(super) fn written(&self, index: usize, limit: usize) -> String {
         let Some(rule) = self.rules.get(index) else {
             return String::new();
         };
-        let mut out = String::from(if decision.allowed { "Allow: " } else { "Disallow: " });
+        let mut out = String::from(if rule.meta & ALLOW != 0 { "Allow: " } else { "Disallow: " });
         let text = self.text(index);
         for (at, &octet) in text.iter().enumerate() {
             let last = at + 1 == text.len() && rule.meta & (ENDS_IN_STAR | ENDS_IN_DOLLAR) == 0;

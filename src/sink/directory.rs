@@ -1,6 +1,6 @@
 //! The crawl directory: everything one crawl leaves on disk.
 //!
-//! `crawl.toml` · `state/` · `pages.jsonl` · `skipped.jsonl` · `stats.jsonl` · `summary.json`
+//! `crawl.toml` · `state/` · `pages.jsonl` · `skipped.jsonl` · `robots.jsonl` · `stats.jsonl` · `summary.json`
 //!
 //! It is claimed by a lock first, never overwritten unasked, and never mistaken
 //! for a directory of somebody else's.
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::LineFile;
+use super::{LineFile, pretty_json};
 use crate::store::{DirectoryLock, LockError, StateError, lock_file, replace_file, sync_directory};
 
 /// The frozen configuration, which marks a crawl that has begun.
@@ -17,12 +17,13 @@ const CONFIGURATION: &str = "crawl.toml";
 
 /// What a crawl leaves beside `state/`; `--fresh` deletes these and nothing else. The
 /// configuration is the first to go: without it nobody takes the rest for a crawl.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     CONFIGURATION,
     "report.html",
     "summary.json",
     "stats.jsonl",
     "links.jsonl",
+    "robots.jsonl",
     "skipped.jsonl",
     "pages.jsonl",
 ];
@@ -239,9 +240,7 @@ impl CrawlDirectory {
 
     /// Writes `summary.json` whole.
     pub fn summary<T: serde::Serialize>(&self, summary: &T) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec_pretty(summary)?;
-        bytes.push(b'\n');
-        replace_file(&self.path.join("summary.json"), &bytes)
+        replace_file(&self.path.join("summary.json"), pretty_json(summary)?.as_bytes())
     }
 }
 

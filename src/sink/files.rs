@@ -1,4 +1,5 @@
-//! The files of results in a crawl directory: `pages.jsonl` and, where wanted, `skipped.jsonl`.
+//! The files of results in a crawl directory: `pages.jsonl`, `robots.jsonl` and, where wanted,
+//! `skipped.jsonl`.
 //!
 //! What they hold is what the log vouches for; after a crash they are cut back to it.
 
@@ -7,56 +8,125 @@ use std::path::Path;
 use super::{Skipped, encode_line};
 use crate::store::{RecoveringSink, SinkFile, SinkRange, StateError, Storage, SyncHandle};
 
-/// The names, in the order in which sinks are numbered.
-const NAMES: [&str; 2] = ["pages.jsonl", "skipped.jsonl"];
+/// A file of results. The numbers stand in log and manifest: they are never given anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultFile {
+    /// Records of pages.
+    Pages = 0,
+    /// Rows of URLs that are not fetched.
+    Skipped = 1,
+    /// What was answered for robots.txt.
+    Robots = 2,
+}
+
+impl ResultFile {
+    /// Every one, in the order of their numbers.
+    pub const ALL: [ResultFile; 3] = [ResultFile::Pages, ResultFile::Skipped, ResultFile::Robots];
+
+    /// Its name in the crawl directory.
+    pub fn name(self) -> &'static str {
+        match self {
+            ResultFile::Pages => "pages.jsonl",
+            ResultFile::Skipped => "skipped.jsonl",
+            ResultFile::Robots => "robots.jsonl",
+        }
+    }
+
+    /// Its number in log and manifest.
+    pub fn number(self) -> u64 {
+        self as u64
+    }
+
+    fn of(number: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|file| file.number() == number)
+    }
+}
 
 /// Takes lines; what was given is in the file after [`ResultFiles::write`].
 #[derive(Debug)]
 pub struct ResultFiles {
-    files: Vec<SinkFile>,
+    files: Vec<(ResultFile, SinkFile)>,
     line: Vec<u8>,
+    /// Something was given since the last write.
+    unwritten: bool,
 }
+
+/// Bytes of the buffer for one line that are kept for the next.
+const KEPT: usize = 16 << 10;
 
 impl ResultFiles {
     /// Makes the files; those that exist are an error.
     pub fn create(storage: &dyn Storage, directory: &Path, log_skipped: bool) -> Result<Self, StateError> {
-        let create = |name: &&str| SinkFile::create(storage, &directory.join(name));
-        let files = NAMES.iter().take(1 + usize::from(log_skipped)).map(create).collect::<Result<_, _>>()?;
-        Ok(Self { files, line: Vec::new() })
+        let wanted = ResultFile::ALL.into_iter().filter(|file| log_skipped || *file != ResultFile::Skipped);
+        let create = |file: ResultFile| {
+            SinkFile::create(storage, &directory.join(file.name())).map(|sink| (file, sink))
+        };
+        Ok(Self::over(wanted.map(create).collect::<Result<_, _>>()?))
+    }
+
+    fn over(files: Vec<(ResultFile, SinkFile)>) -> Self {
+        Self { files, line: Vec::new(), unwritten: false }
     }
 
     /// Appends a record, encoded as a line.
     pub fn page(&mut self, line: &[u8]) -> Result<(), StateError> {
-        self.files.first_mut().map_or(Ok(()), |file| file.append(line))
+        self.append(ResultFile::Pages, line)
     }
 
     /// Appends the row of a URL that is not fetched, where such rows are wanted.
     pub fn skipped(&mut self, row: &Skipped<'_>) -> Result<(), StateError> {
-        let Some(file) = self.files.get_mut(1) else { return Ok(()) };
-        self.line.clear();
-        encode_line(row, &mut self.line).map_err(StateError::io(Path::new(NAMES[1])))?;
-        file.append(&self.line)
+        self.row(ResultFile::Skipped, row)
     }
 
-    /// Hands everything to the system; says of each file what is new in it.
-    pub fn write(&mut self) -> Result<Vec<SinkRange>, StateError> {
-        self.files.iter_mut().map(SinkFile::write).collect()
+    /// Appends what was answered for a robots.txt.
+    pub fn robots<T: serde::Serialize>(&mut self, row: &T) -> Result<(), StateError> {
+        self.row(ResultFile::Robots, row)
     }
 
-    /// Bytes of each file.
-    pub fn lengths(&self) -> impl Iterator<Item = u64> {
-        self.files.iter().map(SinkFile::length)
+    fn append(&mut self, to: ResultFile, line: &[u8]) -> Result<(), StateError> {
+        let Some((_, file)) = self.files.iter_mut().find(|(file, _)| *file == to) else { return Ok(()) };
+        self.unwritten = true;
+        file.append(line)
+    }
+
+    fn row<T: serde::Serialize>(&mut self, to: ResultFile, row: &T) -> Result<(), StateError> {
+        if !self.files.iter().any(|(file, _)| *file == to) {
+            return Ok(());
+        }
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        line.shrink_to(KEPT);
+        encode_line(row, &mut line).map_err(StateError::io(Path::new(to.name())))?;
+        let appended = self.append(to, &line);
+        self.line = line;
+        appended
+    }
+
+    /// Whether something was given since the last [`write`](Self::write).
+    pub fn is_unwritten(&self) -> bool {
+        self.unwritten
+    }
+
+    /// Hands everything to the system; says of each file, by its number, what is new in it.
+    pub fn write(&mut self) -> Result<Vec<(u64, SinkRange)>, StateError> {
+        self.unwritten = false;
+        self.files.iter_mut().map(|(file, sink)| Ok((file.number(), sink.write()?))).collect()
+    }
+
+    /// Bytes of each file, by its number.
+    pub fn lengths(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.files.iter().map(|(file, sink)| (file.number(), sink.length()))
     }
 
     /// For a sync beside the owner, of what the system has been handed.
     pub fn sync_handles(&self) -> Result<Vec<SyncHandle>, StateError> {
-        self.files.iter().map(SinkFile::sync_handle).collect()
+        self.files.iter().map(|(_, sink)| sink.sync_handle()).collect()
     }
 
     /// Makes what the system has been handed durable.
     pub fn sync(&self) -> Result<(), StateError> {
-        for file in &self.files {
-            file.sync_handle()?.sync()?;
+        for (_, sink) in &self.files {
+            sink.sync_handle()?.sync()?;
         }
         Ok(())
     }
@@ -64,17 +134,21 @@ impl ResultFiles {
 
 /// The same files after a crash, until it is known how far they are good.
 #[derive(Debug)]
-pub struct RecoveringFiles(Vec<RecoveringSink>);
+pub struct RecoveringFiles(Vec<(ResultFile, RecoveringSink)>);
 
 impl RecoveringFiles {
-    /// Opens the files of which the manifest names the lengths.
+    /// Opens the files of which the manifest names numbers and lengths.
     ///
     /// # Errors
-    /// [`StateError::Damaged`] where one is missing or shorter.
-    pub fn open(storage: &dyn Storage, directory: &Path, lengths: &[u64]) -> Result<Self, StateError> {
-        let open =
-            |(name, length): (&&str, &u64)| RecoveringSink::open(storage, &directory.join(name), *length);
-        Ok(Self(NAMES.iter().zip(lengths).map(open).collect::<Result<_, _>>()?))
+    /// [`StateError::Damaged`] where one is missing or shorter, or there is no such number.
+    pub fn open(storage: &dyn Storage, directory: &Path, lengths: &[(u64, u64)]) -> Result<Self, StateError> {
+        let open = |(number, length): &(u64, u64)| {
+            let problem = "it names a file of results that there is not";
+            let unknown = || StateError::damaged(Path::new("state/MANIFEST"), 0, problem);
+            let file = ResultFile::of(*number).ok_or_else(unknown)?;
+            Ok((file, RecoveringSink::open(storage, &directory.join(file.name()), *length)?))
+        };
+        Ok(Self(lengths.iter().map(open).collect::<Result<_, _>>()?))
     }
 
     /// Takes the ranges that one record names, by number of the file: all of them or, where one is
@@ -84,15 +158,15 @@ impl RecoveringFiles {
     /// [`StateError::Damaged`], naming the file.
     pub fn accept(&mut self, ranges: &[(u64, SinkRange)]) -> Result<(), StateError> {
         for (number, range) in ranges {
-            let Some(file) = self.0.get(*number as usize) else {
+            let Some((_, sink)) = self.0.iter().find(|(file, _)| file.number() == *number) else {
                 let problem = "a record names lines of it, and the manifest does not know it";
                 return Err(StateError::damaged(Path::new("state/log"), 0, problem));
             };
-            file.verify(*range)?;
+            sink.verify(*range)?;
         }
         for (number, range) in ranges {
-            if let Some(file) = self.0.get_mut(*number as usize) {
-                file.take(*range);
+            if let Some((_, sink)) = self.0.iter_mut().find(|(file, _)| file.number() == *number) {
+                sink.take(*range);
             }
         }
         Ok(())
@@ -100,7 +174,7 @@ impl RecoveringFiles {
 
     /// Cuts off what nobody vouches for, and goes on.
     pub fn finish(self) -> Result<ResultFiles, StateError> {
-        let files = self.0.into_iter().map(RecoveringSink::finish).collect::<Result<_, _>>()?;
-        Ok(ResultFiles { files, line: Vec::new() })
+        let finish = |(file, sink): (ResultFile, RecoveringSink)| sink.finish().map(|sink| (file, sink));
+        Ok(ResultFiles::over(self.0.into_iter().map(finish).collect::<Result<_, _>>()?))
     }
 }

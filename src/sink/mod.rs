@@ -9,8 +9,8 @@ mod lines;
 use std::io;
 
 pub use directory::{CrawlDirectory, DirectoryError, is_complete};
-pub use files::{RecoveringFiles, ResultFiles};
-pub use lines::{LineFile, encode_line};
+pub use files::{RecoveringFiles, ResultFile, ResultFiles};
+pub use lines::{LineFile, encode_line, pretty_json};
 
 use crate::model::{Record, SkipReason, Via};
 

@@ -60,10 +60,12 @@ mod percent;
 mod resolve;
 #[cfg(test)]
 mod tests;
+mod userinfo;
 mod whatwg;
 
 pub use canonical::{Canonicalizer, Rules, fold_www};
 pub use key::{KeySecret, SecretError};
 pub use parts::{Parts, Target, host_of, origin_of, path_and_query};
 pub use resolve::Resolver;
+pub use userinfo::without_userinfo;
 pub use whatwg::Reject;

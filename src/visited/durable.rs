@@ -165,7 +165,7 @@ impl Visited {
     }
 }
 
-fn decode_counters(decoder: &mut Decoder<'_>) -> Result<(Counters, f64), Malformed> {
+pub(super) fn decode_counters(decoder: &mut Decoder<'_>) -> Result<(Counters, f64), Malformed> {
     let mut number = || decoder.number();
     let counters = Counters {
         asked: number()?,

@@ -148,13 +148,13 @@ pub(super) fn open_block(block: &[u8], raw: &mut Vec<u8>) -> Result<(), BadBlock
 /// A run within the bytes of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run<'a> {
-    lane: LaneKey,
-    entries: Entries<'a>,
+    pub(super) lane: LaneKey,
+    pub(super) entries: Entries<'a>,
 }
 
 impl<'a> Run<'a> {
     /// Takes the next run from the front of a block's bytes.
-    fn take(decoder: &mut Decoder<'a>) -> Result<Self, Malformed> {
+    pub(super) fn take(decoder: &mut Decoder<'a>) -> Result<Self, Malformed> {
         let lane = LaneKey { queue: QueueId(decoder.small()?), class: decoder.byte()? };
         let next = decoder.number()?;
         let left = decoder.number()?;

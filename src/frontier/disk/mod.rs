@@ -22,6 +22,7 @@ mod cache;
 mod checkpoint;
 mod claim;
 mod files;
+mod find;
 mod lanes;
 mod memtable;
 mod merge;

@@ -215,6 +215,23 @@ impl Doubts {
         })
     }
 
+    /// The first pending doubt with a key, and its number. Forgets how far a look-up under way had come.
+    pub(super) fn find(&mut self, key: UrlKey) -> Result<Option<(u64, Candidate)>, ExactError> {
+        self.rewind();
+        let (mut loaded, mut high) = (Vec::new(), key);
+        self.load((key, &mut high), self.next, 1, &mut loaded)?;
+        let Some((_, number)) = loaded.first().copied() else { return Ok(None) };
+        let mut found = None;
+        self.guard(|this| {
+            this.visit_block(number, |place, candidate| {
+                if place == number {
+                    found = Some((number, candidate));
+                }
+            })
+        })?;
+        Ok(found)
+    }
+
     /// Appends the candidates of one block, that of the first doubt found from `from` on, which
     /// were found; up to which number all were looked at, and whether a block was read.
     pub(super) fn collect(

@@ -88,6 +88,25 @@ impl Run {
         length(self.keys).unwrap_or(u64::MAX)
     }
 
+    /// Whether it holds a key: a search by halves among the blocks.
+    pub(super) fn holds(&self, key: UrlKey, block: &mut Block) -> Result<bool, StateError> {
+        let (mut low, mut high) = (0, self.blocks());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            self.read(middle, block)?;
+            let keys = block.raw().len();
+            match (block.get(0), block.get(keys.saturating_sub(1))) {
+                (Some(first), _) if key < first => high = middle,
+                (_, Some(last)) if key > last => low = middle + 1,
+                _ => {
+                    let order = |one: &[u8; KEY_BYTES]| UrlKey::from_le_bytes(*one).cmp(&key);
+                    return Ok(block.raw().binary_search_by(order).is_ok());
+                }
+            }
+        }
+        Ok(false)
+    }
+
     /// Reads a block, which must be one of the run's.
     pub(super) fn read(&self, index: u64, block: &mut Block) -> Result<(), StateError> {
         let keys = (self.keys - index * BLOCK_KEYS as u64).min(BLOCK_KEYS as u64) as usize;

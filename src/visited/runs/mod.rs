@@ -134,6 +134,22 @@ impl DiskKeys {
         Ok(keys)
     }
 
+    /// Whether a run that [`ExactKeys::encode_state`] told of holds a key. Reads what a search by halves
+    /// takes of each run, and passes over its part of the state.
+    ///
+    /// # Errors
+    /// A file is missing or damaged, or the state makes no sense.
+    pub fn holds(place: Place, decoder: &mut Decoder<'_>, key: UrlKey) -> Result<bool, RestoreError> {
+        let mut shelf = Shelf::restore(place, FileKind::Run, decoder)?;
+        let mut block = Block::default();
+        let mut found = false;
+        for _ in 0..decoder.number()? {
+            let (number, count) = (decoder.number()?, decoder.number()?);
+            found = found || Run::reopen(&mut shelf, number, count)?.holds(key, &mut block)?;
+        }
+        Ok(found)
+    }
+
     /// Does what cannot be undone; an error poisons.
     fn guard<T>(
         &mut self,

@@ -1,0 +1,71 @@
+//! Looking for one page among all candidates: for whoever asks what has become of it.
+//!
+//! Reads every block, one at a time, and changes nothing. What is in the memtable is not looked at:
+//! a frontier that was just restored has nothing there.
+
+use std::sync::Arc;
+
+use super::DiskFrontier;
+use super::block::{BadBlock, Entry, Run, open_block};
+use super::lanes::LaneKey;
+use crate::frontier::{Claimed, FrontierError};
+use crate::model::UrlKey;
+use crate::store::{Decoder, Malformed, StateError, decode_candidate};
+
+/// Where the key of a candidate stands in its bytes: behind the first.
+const KEY_AT: std::ops::Range<usize> = 1..9;
+
+impl DiskFrontier {
+    /// The candidates in segments that have this key and are not acknowledged.
+    ///
+    /// # Errors
+    /// Where a segment cannot be read or is damaged.
+    pub fn find(&self, key: UrlKey) -> Result<Vec<Claimed>, FrontierError> {
+        let mut found = Vec::new();
+        let (mut page, mut block, mut raw) = (Vec::new(), Vec::new(), Vec::new());
+        for segment in &self.files.segments {
+            for number in 0..segment.fences.len() {
+                segment.read_page(number, &mut page)?;
+                let mut runs = segment.page_runs(number, &page)?;
+                let mut last = None;
+                while let Some((place, _)) = segment.damage(number, runs.next())? {
+                    if last.replace(place) == Some(place) {
+                        continue;
+                    }
+                    segment.read_block(place, &mut block)?;
+                    let damaged = |problem| StateError::damaged(&segment.path, place.offset, problem);
+                    open_block(&block, &mut raw).map_err(|BadBlock(problem)| damaged(problem))?;
+                    find_in(&raw, key, &mut found)
+                        .map_err(|Malformed| damaged("a block does not hold what it should"))?;
+                }
+            }
+        }
+        found.retain(|claimed| {
+            let lane = self.lanes.get(LaneKey::of(claimed.ticket));
+            lane.is_some_and(|lane| !lane.is_acknowledged(claimed.ticket.sequence))
+        });
+        Ok(found)
+    }
+}
+
+/// Appends what a block holds under a key.
+fn find_in(raw: &[u8], key: UrlKey, found: &mut Vec<Claimed>) -> Result<(), Malformed> {
+    let wanted = key.to_le_bytes();
+    let mut decoder = Decoder(raw);
+    while !decoder.is_empty() {
+        let Run { lane, mut entries } = Run::take(&mut decoder)?;
+        while let Some(entry) = entries.next()? {
+            if entry.candidate.get(KEY_AT) == Some(&wanted) {
+                found.push(claimed(lane, entry)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn claimed(lane: LaneKey, entry: Entry<'_>) -> Result<Claimed, Malformed> {
+    let text = entry.referrer.map(str::from_utf8).transpose().map_err(|_| Malformed)?;
+    let mut referrer: Option<Arc<str>> = text.map(Arc::from);
+    let candidate = decode_candidate(&mut Decoder(entry.candidate), &mut referrer)?;
+    Ok(Claimed { ticket: lane.ticket(entry.sequence), candidate })
+}
