@@ -102,7 +102,9 @@ fn fate(explanation: &Explanation) -> String {
         Fate::Refused(cause) => {
             format!("never queued{so_far}, and could not be: {}, worked out anew", because(cause))
         }
-        Fate::Unmet { uncertain, filter_decides } => unmet(so_far, uncertain, *filter_decides),
+        Fate::Unmet { uncertain, filter_decides, ahead } => {
+            unmet(so_far, uncertain, *filter_decides, ahead.as_ref())
+        }
     }
 }
 
@@ -215,14 +217,17 @@ fn words(reason: SkipReason) -> &'static str {
     }
 }
 
-fn unmet(so_far: &str, uncertain: &[SkipReason], filter_decides: bool) -> String {
-    let mut text = format!(
-        "not known: no page that was read{so_far} is known to link to it, and no rule speaks against it"
-    );
+fn unmet(so_far: &str, uncertain: &[SkipReason], filter_decides: bool, ahead: Option<&Cause>) -> String {
+    let mut text = format!("not known: no page that was read{so_far} is known to link to it");
+    match ahead {
+        Some(cause) => text += &format!("; were it met, it would not be fetched: {}", because(cause)),
+        None => text += ", and no rule speaks against it",
+    }
     if !uncertain.is_empty() {
         let names: Vec<&str> = uncertain.iter().map(|reason| reason.name()).collect();
         text += &format!(
-            "; whether a link to it was left out cannot be known: this crawl left out links for {}, and their URLs were not written down",
+            "; whether a link to it was left out cannot be known: this crawl left out links for {}, \
+             and their URLs were not written down",
             names.join(", ")
         );
         if uncertain != [SkipReason::TooManyLinks] {
@@ -250,4 +255,58 @@ fn other_spelling(explanation: &Explanation) -> Option<String> {
             shown(&explanation.canonical)
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explanation(fate: Fate) -> Explanation {
+        Explanation {
+            requested: "http://a.test/x".into(),
+            canonical: "http://a.test/x".into(),
+            fate,
+            redirected_from: Some("http://a.test/\u{202e}".into()),
+            running: false,
+            end_reason: Some("page_limit".into()),
+            max_body: 4096,
+        }
+    }
+
+    fn found(url: &str) -> Found {
+        Found { url: url.into(), via: Via::Seed, depth: 0, referrer: None }
+    }
+
+    #[test]
+    fn what_is_rare_is_told_as_well() {
+        let doubted = told(&explanation(Fate::Doubted(found("http://a.test/X"))));
+        assert_eq!(
+            doubted,
+            "http://a.test/x: met, and not decided yet whether it was met before: the filter says that it may \
+             have been; it is a seed. It is a repeat of http://a.test/X: both have the canonical form \
+             http://a.test/x. http://a.test/\\u{202e} redirects to it."
+        );
+        let cause = Cause { reason: SkipReason::HostUnreachable, detail: Some("dns".into()) };
+        let tried = Tried { requests: 2, status: Some(503), error: None };
+        let ahead = Some(cause.clone());
+        let queued = Fate::Queued { found: found("http://a.test/x"), tried: Some(tried), ahead };
+        assert_eq!(
+            told(&explanation(queued)),
+            "http://a.test/x: queued: waited for its turn when the crawl stopped (page_limit), after 2 requests, \
+             the last answered by 503; it is a seed; it will not be fetched as things stand: its host was given \
+             up (host_unreachable: dns). http://a.test/\\u{202e} redirects to it."
+        );
+        let skipped = Fate::Skipped { found: found("http://a.test/x"), cause, rows: 1200 };
+        assert!(told(&explanation(skipped)).contains("(the last of 1,200 rows of it)"));
+        assert!(told(&explanation(Fate::Dropped { cause: None })).contains("without --log-skipped"));
+        let unmet =
+            Fate::Unmet { uncertain: vec![SkipReason::TooManyLinks], filter_decides: true, ahead: None };
+        let unmet = explanation(unmet);
+        let text = told(&unmet);
+        assert!(
+            !unmet.is_known() && text.contains("too_many_links") && text.contains("--dedup bloom"),
+            "{text}"
+        );
+        assert!(!text.contains("--log-skipped"), "{text}");
+    }
 }

@@ -211,6 +211,14 @@ fn records(disk: &SimulatedDisk) -> BTreeMap<String, u32> {
     records
 }
 
+/// Answers for robots.txt that were kept.
+fn robots_lines(disk: &SimulatedDisk) -> usize {
+    let bytes = disk.content(&Path::new(DIRECTORY).join("robots.jsonl")).expect("there are answers");
+    let text = String::from_utf8(bytes).expect("Unicode");
+    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    lines.filter(|line| line["origin"].is_string()).count()
+}
+
 /// What a crawl that nothing disturbs records.
 fn expected(kind: Kind) -> BTreeSet<String> {
     let disk = SimulatedDisk::new();
@@ -234,6 +242,8 @@ fn recover(disk: &SimulatedDisk, kind: Kind, expected: &BTreeSet<String>) {
     let recorded: BTreeSet<String> = records.into_keys().collect();
     assert_eq!(&recorded, expected, "lost: {:?}", expected.difference(&recorded));
     assert_eq!(simulation.core.counters().records(), recorded.len() as u64);
+    let lines = robots_lines(disk);
+    assert_eq!(lines as u64, simulation.core.counters().robots_requests, "one line for each answer");
 }
 
 fn cut_everywhere(kind: Kind, power_cuts: u64) -> u64 {

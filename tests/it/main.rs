@@ -6,9 +6,11 @@
 mod architecture;
 mod command;
 mod crawl;
+mod explain;
 mod harness;
 mod resume;
 mod robots_access;
+mod safe_text;
 mod server;
 mod sites;
 mod synthetic;

@@ -103,7 +103,6 @@ impl From<&KeptAttempt> for Tried {
 /// What became of a URL.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Fate {
     /// It is no URL that could be requested; what is wrong with it.
     Unusable(Cause),
@@ -149,6 +148,8 @@ pub enum Fate {
         uncertain: Vec<SkipReason>,
         /// The filter alone decides what is new, and errs.
         filter_decides: bool,
+        /// Why it would not be fetched, were it met.
+        ahead: Option<Cause>,
     },
 }
 
@@ -290,6 +291,7 @@ impl Search<'_> {
             None => Fate::Unmet {
                 uncertain: uncertain(&ledger.counters, self.config.log_skipped),
                 filter_decides: self.config.dedup == Dedup::Bloom,
+                ahead: once_queued(ledger, &self.rules(ledger)?, self.config),
             },
         })
     }
