@@ -44,8 +44,8 @@ mod tests {
     fn keys_and_doubts_are_found_and_others_not() {
         let directory = tempfile::tempdir().expect("a folder");
         let settings = little_memory(directory.path());
-        // a filter far too small and no table: doubts come soon
-        let sizing = Sizing::from_bits_per_url(FilterKind::Blocked, 200, 2.0).expect("a size");
+        // a poor filter and no table: many doubts
+        let sizing = Sizing::from_bits_per_url(FilterKind::Blocked, 4000, 2.0).expect("a size");
         let set = VisitedSettings { dedup: Dedup::TwoStage, sizing, table_bytes: 0 };
         let mut visited = Visited::create(&set, &settings).expect("created");
         let (mut answers, mut new, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
