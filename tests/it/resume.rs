@@ -1,11 +1,12 @@
 //! A crawl that is stopped, killed or damaged, and goes on.
 
-use crate::harness::{Run, crawl_into, dragline, finish, rows, start};
+use crate::harness::{
+    crawl_into, dragline, finish, interrupt, kill, records, resume, resumed, rows, size, start,
+};
 use crate::server::{Answer, Script, Server, page};
 use crate::synthetic::Demo;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Child, Command};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -20,35 +21,6 @@ impl Random {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         (mixed ^ (mixed >> 31)) % bound
     }
-}
-
-fn resume(output: &Path, further: &[&str]) -> Child {
-    dragline().arg("resume").arg(output).args(further).spawn().unwrap()
-}
-
-fn resumed(output: &Path, further: &[&str]) -> Run {
-    finish(resume(output, further), output)
-}
-
-fn kill(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
-fn interrupt(child: &Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-}
-
-/// How often each URL has a record.
-fn records(output: &Path) -> BTreeMap<String, u32> {
-    let mut records = BTreeMap::new();
-    // the last line may be torn as long as nobody has recovered the crawl
-    let text = std::fs::read_to_string(output.join("pages.jsonl")).unwrap_or_default();
-    for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-        let row: serde_json::Value = serde_json::from_str(line).unwrap();
-        *records.entry(row["url"].as_str().unwrap().to_owned()).or_default() += 1;
-    }
-    records
 }
 
 /// A site that the test may kill crawls of: `hosts` hosts, `pages` pages.
@@ -95,13 +67,13 @@ fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
 
 #[test]
 fn killed_crawls_lose_and_double_nothing() {
-    kill_again_and_again(2000, 8, 12, &[]);
+    kill_again_and_again(size(2000, 20_000), size(8, 16), size(12, 50), &[]);
 }
 
 #[test]
 fn killed_crawls_with_a_small_filter_and_table_lose_and_double_nothing() {
     let small = ["--bits-per-url", "2", "--expected-urls", "1000", "--memory", "24MiB", "--log-skipped"];
-    kill_again_and_again(2000, 4, 8, &small);
+    kill_again_and_again(size(2000, 20_000), size(4, 16), size(8, 50), &small);
 }
 
 /// A chain of pages, each of which leads to the next.
