@@ -23,6 +23,9 @@ impl Random {
     }
 }
 
+/// Bytes of a record at least.
+const LINE_BYTES: u64 = 200;
+
 /// A site that the test may kill crawls of: `hosts` hosts, `pages` pages.
 fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
     let site = Demo::serve(pages, hosts);
@@ -36,8 +39,14 @@ fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
     let mut random = Random(u64::from(pages) + u64::from(kills));
     let mut child = start(&output, &arguments);
     let mut killed = 0;
+    let lines = || std::fs::metadata(output.join("pages.jsonl")).map_or(0, |file| file.len());
     for _ in 0..kills {
-        std::thread::sleep(Duration::from_millis(30 + random.below(300)));
+        // So much more is written, and a moment passes: all of a crawl is met, however fast it is.
+        let enough = lines() + random.below(u64::from(2 * pages / kills) * LINE_BYTES);
+        while lines() < enough && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(random.below(30)));
         if child.try_wait().unwrap().is_some() {
             break;
         }
@@ -49,7 +58,7 @@ fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
         }
         child = resume(&output, &[]);
     }
-    assert!(killed > 0, "the crawl was over before it could be killed");
+    assert!(killed > kills / 2, "the crawl was over after {killed} kills");
     let run = finish(child, &output);
     // The last kill may have come after the end.
     assert!([Some(0), Some(5)].contains(&run.code), "{:?}: {}", run.code, run.stderr);
