@@ -1,6 +1,6 @@
 //! One slow or large host holds up itself alone, and none of its URLs vanishes.
 
-use crate::harness::{crawl, crawl_into, dragline, finish, guard, interrupt, resume, size};
+use crate::harness::{crawl, crawl_into, dragline, finish, guard, interrupt, resume};
 use crate::server::{Answer, Script, Server, page};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -92,7 +92,7 @@ fn every_url_of_a_slow_host_ends_in_a_counted_state() {
 /// come to their end meanwhile.
 #[test]
 fn a_host_with_a_long_delay_does_not_hold_up_those_that_share_its_bucket() {
-    let hosts: usize = size(5000, 10_000);
+    let hosts = 10_000;
     let script = Script::new()
         .on_host("slow.test", "/robots.txt", Answer::text("User-agent: *\nCrawl-delay: 60\n"))
         .on("/robots.txt", Answer::status(404))
