@@ -1,7 +1,7 @@
 //! Each kind of state file with one bit flipped or its end cut off, before the real binary: it is refused
 //! with file and offset, and no page is recorded that should not be.
 
-use crate::chain::Chain;
+use crate::chain::{Chain, log, vouched};
 use crate::harness::{copy, crawl_into, dragline, records, resume};
 use crate::server::{Answer, Script, Server, page};
 use std::path::{Path, PathBuf};
@@ -30,6 +30,8 @@ fn site() -> Server {
 enum Damage {
     /// One bit of the byte at this part of the file, in thousandths.
     Flip(usize),
+    /// One bit of this byte.
+    FlipAt(usize),
     /// All from there on is gone.
     Cut(usize),
 }
@@ -52,6 +54,7 @@ impl Damage {
         let last = bytes.len() - 1;
         match self {
             Damage::Flip(part) => bytes[last * part / 1000] ^= 0x10,
+            Damage::FlipAt(place) => bytes[place] ^= 0x10,
             Damage::Cut(part) => bytes.truncate(last * part / 1000),
         }
         std::fs::write(path, bytes).unwrap();
@@ -163,7 +166,8 @@ fn a_log_is_damaged_where_it_was_durable_and_torn_at_its_end() {
     let before = records(&whole);
     for (number, (damage, refused)) in [
         (Damage::Flip(0), true),
-        (Damage::Flip(250), true),
+        (Damage::FlipAt(40), true),
+        (Damage::FlipAt(vouched(&log(&whole)) - 1), true),
         (Damage::Cut(0), true),
         (Damage::Flip(1000), false),
         (Damage::Cut(1000), false),
@@ -174,7 +178,7 @@ fn a_log_is_damaged_where_it_was_durable_and_torn_at_its_end() {
     {
         let output = directory.path().join(format!("copy{number}"));
         copy(&whole, &output);
-        let log = files(&output.join("state"), "log-").pop().unwrap();
+        let log = log(&output);
         damage.inflict(&log);
         let (code, message) = said("resume", &output, &[]);
         let after = records(&output);
@@ -198,7 +202,7 @@ fn damaged_lines_that_the_log_names_are_refused() {
     let all = chain.killed_crawl(&output);
     let pages = output.join("pages.jsonl");
     let lines = std::fs::read(&pages).unwrap();
-    Damage::Flip(250).inflict(&pages);
+    Damage::FlipAt(20).inflict(&pages);
     let refused = resume(&output, &[]).wait_with_output().unwrap();
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(6), "{message}");

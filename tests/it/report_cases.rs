@@ -15,7 +15,7 @@
 //! | C138: one slow host takes all slots | `crawl::fairness`; `engine::core_tests::a_slow_host_does_not_hold_up_the_others` |
 //! | C141: a crawl never ends, or ends with work left | `crawl::end`; [`a_crawl_that_stops_says_what_it_waits_for`] |
 
-use crate::chain::Chain;
+use crate::chain::{Chain, log};
 use crate::harness::{
     copy, crawl_into, dragline, finish, interrupt, kill, records, resume, resumed, rows, skipped, start,
 };
@@ -177,10 +177,6 @@ fn a_log_cut_off_anywhere_at_its_end_goes_on() {
     let directory = TempDir::new().unwrap();
     let whole = directory.path().join("whole");
     let pages = chain.killed_crawl(&whole);
-    let log = |output: &Path| {
-        let names = std::fs::read_dir(output.join("state")).unwrap().map(|entry| entry.unwrap().path());
-        names.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("log-")).max().unwrap()
-    };
     let bytes = std::fs::read(log(&whole)).unwrap();
     let most = bytes.len() - 32;
     for cut in [1, 7, 100, 4096, most / 2, most].into_iter().filter(|cut| *cut <= most) {
