@@ -4,9 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod architecture;
+mod chain;
 mod command;
 mod crawl;
+mod damage;
+mod disk_full;
 mod harness;
+mod report_cases;
 mod resume;
 mod robots_access;
 mod server;
