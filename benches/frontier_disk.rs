@@ -268,7 +268,7 @@ impl Crawl {
                 None if self.all_open => self.open_host(host),
                 None => QueueId::bucket(host.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
             };
-            self.frontier.push(queue, &candidate)?;
+            self.push(queue, host, &candidate)?;
             if site.next.is_multiple_of(CLAIM as u64 * 10) {
                 self.take()?;
             }
@@ -292,6 +292,15 @@ impl Crawl {
         Ok((self.taken, self.sum, 0))
     }
 
+    /// A host has a turn while it has candidates: to ask a thousand drained ones, again and again,
+    /// would be no cost of the frontier, and no engine does it.
+    fn push(&mut self, queue: QueueId, host: u64, candidate: &Candidate) -> Result<(), FrontierError> {
+        if !queue.is_bucket() && self.frontier.queue_len(queue) == 0 {
+            self.turns.push_back(host);
+        }
+        self.frontier.push(queue, candidate).map(|_| ())
+    }
+
     fn checkpoint(&mut self) -> Result<(), Failure> {
         self.memory = self.memory.max(self.frontier.memory_bytes());
         self.frontier.prepare_checkpoint()?;
@@ -303,7 +312,6 @@ impl Crawl {
         let queue = QueueId(self.next_queue);
         self.next_queue += 1;
         self.open.insert(host, queue);
-        self.turns.push_back(host);
         queue
     }
 
@@ -317,10 +325,10 @@ impl Crawl {
             let Some(host) = self.turns.pop_front() else { break };
             let Some(queue) = self.open.get(&host).copied() else { continue };
             self.frontier.claim(queue, CLAIM, &mut self.claimed)?;
-            if !self.all_open && self.frontier.queue_len(queue) == 0 {
-                self.open.remove(&host);
-            } else {
+            if self.frontier.queue_len(queue) > 0 {
                 self.turns.push_back(host);
+            } else if !self.all_open {
+                self.open.remove(&host);
             }
             if !self.claimed.is_empty() {
                 break;
@@ -357,7 +365,7 @@ impl Crawl {
                 Some(queue) => *queue,
                 None => self.open_host(host),
             };
-            self.frontier.push(queue, &claimed.candidate)?;
+            self.push(queue, host, &claimed.candidate)?;
             self.frontier.acknowledge(claimed.ticket)?;
             self.moved += 1;
         }
