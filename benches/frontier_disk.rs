@@ -207,7 +207,8 @@ impl Nothing {
     /// Candidates, a sum over their keys, and the time it took.
     fn run(&mut self, hosts: u64, candidates: u64) -> Result<(u64, u64, u64), Failure> {
         // To find the number of a host's queue in a table is work of whoever has the frontier.
-        let open: HashMap<u64, QueueId> = (0..hosts.min(OPEN as u64)).map(|host| (host, QueueId(0))).collect();
+        let open: HashMap<u64, QueueId> =
+            (0..hosts.min(OPEN as u64)).map(|host| (host, QueueId(0))).collect();
         let start = processor_time();
         let mut site = Site::new(hosts);
         for _ in 0..candidates {

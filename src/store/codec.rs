@@ -72,10 +72,15 @@ impl<'a> Decoder<'a> {
                 self.0 = rest;
                 Ok(u64::from(*byte))
             }
+            [low, high @ 0..0x80, rest @ ..] => {
+                self.0 = rest;
+                Ok(u64::from(*low & 0x7f) | u64::from(*high) << 7)
+            }
             _ => self.long_number(),
         }
     }
 
+    #[cold]
     fn long_number(&mut self) -> Result<u64, Malformed> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
