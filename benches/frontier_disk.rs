@@ -6,7 +6,8 @@
 //! a page is pushed, one in ten candidates is taken already; then the rest is taken.
 //!
 //! Processor time of this thread, less that of the same run without a frontier (making up URLs,
-//! choosing hosts). Each size runs in a process of its own, so that its memory can be told.
+//! choosing hosts, finding the number of a host's queue). Each size runs in a process of its own,
+//! so that its memory can be told.
 //!
 //! `--candidates 100M` for another size, `--memory 8MiB` for another share, `--quick` for less.
 #![allow(clippy::print_stdout, reason = "a benchmark reports on standard output")]
