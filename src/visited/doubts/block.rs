@@ -38,7 +38,11 @@ pub(super) struct Packed {
 impl Open {
     pub(super) fn push(&mut self, candidate: &Candidate) {
         encode_candidate(candidate, self.referrer.as_ref(), &mut self.raw);
-        self.referrer.clone_from(&candidate.referrer);
+        let (last, this) = (self.referrer.as_ref(), candidate.referrer.as_ref());
+        // to count another holder costs more than to look
+        if last.map(Arc::as_ptr) != this.map(Arc::as_ptr) {
+            self.referrer.clone_from(&candidate.referrer);
+        }
         self.count += 1;
     }
 

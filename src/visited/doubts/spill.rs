@@ -31,8 +31,8 @@ const CHECKSUM_BYTES: usize = 4;
 /// Keys of a whole block.
 const BLOCK_KEYS: usize = 170;
 const KEY_BLOCK_BYTES: usize = BLOCK_KEYS * ENTRY_BYTES + CHECKSUM_BYTES;
-/// Key blocks read at a time.
-const READ_BLOCKS: u64 = 4;
+/// Key blocks read at a time at most.
+const READ_BLOCKS: u64 = 8;
 const BLOCK_HEADER_BYTES: usize = 20;
 /// Bytes gathered before they are written.
 const WRITE_BYTES: usize = 64 << 10;
@@ -141,8 +141,11 @@ impl Spill {
             return Ok(());
         }
         let file = files.open(&self.path)?;
+        // keys are spread evenly, so it is about known how many blocks hold those asked for
+        let share = (high - low) as f64 / UrlKey::MAX as f64;
+        let wanted = (blocks as f64 * share) as u64 + 2;
         while self.cursor < blocks {
-            let read = READ_BLOCKS.min(blocks - self.cursor);
+            let read = wanted.min(READ_BLOCKS).min(blocks - self.cursor);
             let offset = self.keys_at + self.cursor * KEY_BLOCK_BYTES as u64;
             let length = (read * KEY_BLOCK_BYTES as u64).min(self.bytes() - offset) as usize;
             buffer.resize(length, 0);
