@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{Candidate, Via};
+use crate::model::{Candidate, UrlKey, Via};
 
 /// Bytes that do not say what they should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -132,6 +132,16 @@ const SAME_REFERRER: u8 = 0x40;
 /// Appends a candidate. The links of one page follow one another and share their referrer:
 /// where it is the one of the candidate `before` it is not written again.
 pub fn encode_candidate(candidate: &Candidate, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
+    encode(candidate, Some(candidate.key), before, buffer);
+}
+
+/// As [`encode_candidate`], without the key: a hash among text is a burden to compression.
+pub fn encode_candidate_without_key(candidate: &Candidate, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
+    encode(candidate, None, before, buffer);
+}
+
+#[inline]
+fn encode(candidate: &Candidate, key: Option<UrlKey>, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
     let mut encoder = Encoder(buffer);
     let same = candidate.referrer.is_some()
         && candidate
@@ -149,7 +159,9 @@ pub fn encode_candidate(candidate: &Candidate, before: Option<&Arc<str>>, buffer
         first |= if holds { flag } else { 0 };
     }
     encoder.byte(first);
-    encoder.key(candidate.key);
+    if let Some(key) = key {
+        encoder.key(key);
+    }
     encoder.number(u64::from(candidate.depth));
     encoder.number(u64::from(candidate.hops));
     encoder.number(u64::from(candidate.origin_length));
@@ -167,9 +179,30 @@ pub fn decode_candidate(
     decoder: &mut Decoder<'_>,
     before: &mut Option<Arc<str>>,
 ) -> Result<Candidate, Malformed> {
+    decode(decoder, None, before)
+}
+
+/// Takes a candidate that was written without its key, which is this.
+///
+/// # Errors
+/// [`Malformed`] where the bytes are no candidate.
+pub fn decode_candidate_without_key(
+    decoder: &mut Decoder<'_>,
+    key: UrlKey,
+    before: &mut Option<Arc<str>>,
+) -> Result<Candidate, Malformed> {
+    decode(decoder, Some(key), before)
+}
+
+#[inline]
+fn decode(
+    decoder: &mut Decoder<'_>,
+    key: Option<UrlKey>,
+    before: &mut Option<Arc<str>>,
+) -> Result<Candidate, Malformed> {
     let first = decoder.byte()?;
     let via = *VIAS.get(usize::from(first & 0x0f)).ok_or(Malformed)?;
-    let key = decoder.key()?;
+    let key = key.map_or_else(|| decoder.key(), Ok)?;
     let depth = decoder.small()?;
     let hops = decoder.small()?;
     let origin_length: u16 = decoder.small()?;
@@ -237,6 +270,23 @@ mod tests {
             let mut before = None;
             for candidate in candidates {
                 prop_assert_eq!(decode_candidate(&mut decoder, &mut before), Ok(candidate));
+            }
+            prop_assert!(decoder.is_empty());
+        }
+
+        #[test]
+        fn candidates_come_back_without_their_keys(candidates in proptest::collection::vec(candidate(), 0..12)) {
+            let mut bytes = Vec::new();
+            let mut before = None;
+            for candidate in &candidates {
+                encode_candidate_without_key(candidate, before.as_ref(), &mut bytes);
+                before.clone_from(&candidate.referrer);
+            }
+            let mut decoder = Decoder(&bytes);
+            let mut before = None;
+            for candidate in candidates {
+                let decoded = decode_candidate_without_key(&mut decoder, candidate.key, &mut before);
+                prop_assert_eq!(decoded, Ok(candidate));
             }
             prop_assert!(decoder.is_empty());
         }
