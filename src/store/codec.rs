@@ -246,12 +246,24 @@ impl CandidateKind {
 /// Appends a candidate. The links of one page follow one another and share their referrer:
 /// where it is the one of the candidate `before` it is not written again.
 pub fn encode_candidate(candidate: &Candidate, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
+    encode(candidate, Some(candidate.key), before, buffer);
+}
+
+/// As [`encode_candidate`], without the key: a hash among text is a burden to compression.
+pub fn encode_candidate_without_key(candidate: &Candidate, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
+    encode(candidate, None, before, buffer);
+}
+
+#[inline]
+fn encode(candidate: &Candidate, key: Option<UrlKey>, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
     let both = candidate.referrer.as_ref().zip(before);
     let same = both.is_some_and(|(one, other)| Arc::ptr_eq(one, other) || one == other);
     let kind = CandidateKind::of(candidate, same);
     let mut encoder = Encoder(buffer);
     encoder.byte(kind.first);
-    encoder.key(candidate.key);
+    if let Some(key) = key {
+        encoder.key(key);
+    }
     kind.encode_numbers(&mut encoder);
     encoder.text(&candidate.url);
     if let (Some(referrer), false) = (&candidate.referrer, same) {
@@ -267,8 +279,29 @@ pub fn decode_candidate(
     decoder: &mut Decoder<'_>,
     before: &mut Option<Arc<str>>,
 ) -> Result<Candidate, Malformed> {
+    decode(decoder, None, before)
+}
+
+/// Takes a candidate that was written without its key, which is this.
+///
+/// # Errors
+/// [`Malformed`] where the bytes are no candidate.
+pub fn decode_candidate_without_key(
+    decoder: &mut Decoder<'_>,
+    key: UrlKey,
+    before: &mut Option<Arc<str>>,
+) -> Result<Candidate, Malformed> {
+    decode(decoder, Some(key), before)
+}
+
+#[inline]
+fn decode(
+    decoder: &mut Decoder<'_>,
+    key: Option<UrlKey>,
+    before: &mut Option<Arc<str>>,
+) -> Result<Candidate, Malformed> {
     let first = decoder.byte()?;
-    let key = decoder.key()?;
+    let key = key.map_or_else(|| decoder.key(), Ok)?;
     let kind = CandidateKind::decode_numbers(first, decoder)?;
     let url = decoder.text()?.into();
     if kind.has_referrer() && first & SAME_REFERRER == 0 {
@@ -323,6 +356,23 @@ mod tests {
             let mut before = None;
             for candidate in candidates {
                 prop_assert_eq!(decode_candidate(&mut decoder, &mut before), Ok(candidate));
+            }
+            prop_assert!(decoder.is_empty());
+        }
+
+        #[test]
+        fn candidates_come_back_without_their_keys(candidates in proptest::collection::vec(candidate(), 0..12)) {
+            let mut bytes = Vec::new();
+            let mut before = None;
+            for candidate in &candidates {
+                encode_candidate_without_key(candidate, before.as_ref(), &mut bytes);
+                before.clone_from(&candidate.referrer);
+            }
+            let mut decoder = Decoder(&bytes);
+            let mut before = None;
+            for candidate in candidates {
+                let decoded = decode_candidate_without_key(&mut decoder, candidate.key, &mut before);
+                prop_assert_eq!(decoded, Ok(candidate));
             }
             prop_assert!(decoder.is_empty());
         }

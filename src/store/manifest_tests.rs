@@ -51,8 +51,8 @@ fn every_flipped_bit_is_found() {
             let newer = (12..16).contains(&place);
             match planted(&flipped).expect_err("found") {
                 StateError::Damaged { file, .. } => assert_eq!(file, path()),
-                StateError::Newer { .. } => assert!(newer, "byte {place}"),
-                error @ (StateError::Older { .. } | StateError::Io { .. }) => panic!("{error}"),
+                StateError::Newer { .. } | StateError::Older { .. } => assert!(newer, "byte {place}"),
+                error @ StateError::Io { .. } => panic!("{error}"),
             }
         }
     }
