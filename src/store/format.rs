@@ -40,12 +40,11 @@ impl FileKind {
         }
     }
 
-    /// The version of its format that this program writes and reads.
+    /// The version of its format that this program writes, and the only one that it reads.
     fn version(self) -> u32 {
         match self {
-            // 2: sinks by their numbers
-            FileKind::Log | FileKind::Manifest => 2,
-            FileKind::Segment | FileKind::Run | FileKind::Doubts => 1,
+            FileKind::Run => 1,
+            FileKind::Log | FileKind::Manifest | FileKind::Segment | FileKind::Doubts => 2,
         }
     }
 }
@@ -73,8 +72,8 @@ pub enum StateError {
         /// The version that this program knows.
         known: u32,
     },
-    /// A program older than this one wrote it, in a format that is no longer read.
-    #[error("{}: has format version {found}, and this dragline knows version {known} only; use the older dragline that wrote it, or begin anew", file.display())]
+    /// A program older than this one wrote it.
+    #[error("{}: has format version {found}, and this dragline knows only version {known}; use the older dragline that wrote it", file.display())]
     Older {
         /// The file.
         file: PathBuf,
@@ -131,8 +130,8 @@ pub fn header(kind: FileKind) -> [u8; HEADER_BYTES] {
 /// Holds the first bytes of a file against what they should be.
 ///
 /// # Errors
-/// [`StateError::Damaged`] for another kind of file, [`StateError::Newer`] and [`StateError::Older`]
-/// for another version.
+/// [`StateError::Damaged`] for another kind of file, [`StateError::Newer`] for a later version,
+/// [`StateError::Older`] for an earlier one.
 pub fn check_header(file: &Path, bytes: &[u8; HEADER_BYTES], kind: FileKind) -> Result<(), StateError> {
     if bytes[..8] != MAGIC {
         return Err(StateError::damaged(file, 0, "it is no state file of dragline"));
@@ -141,12 +140,12 @@ pub fn check_header(file: &Path, bytes: &[u8; HEADER_BYTES], kind: FileKind) -> 
         return Err(StateError::damaged(file, 8, "it is a state file of another kind"));
     }
     let found = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
-    let (file_name, known) = (file.to_owned(), kind.version());
+    let (file, known) = (file.to_owned(), kind.version());
     match found {
         _ if found == known => Ok(()),
-        0 => Err(StateError::damaged(file, 12, "there is no format version 0")),
-        _ if found < known => Err(StateError::Older { file: file_name, found, known }),
-        _ => Err(StateError::Newer { file: file_name, found, known }),
+        0 => Err(StateError::damaged(&file, 12, "there is no format version 0")),
+        _ if found < known => Err(StateError::Older { file, found, known }),
+        _ => Err(StateError::Newer { file, found, known }),
     }
 }
 
@@ -167,10 +166,10 @@ mod tests {
         newer[12] = 2;
         let error = check_header(file, &newer, FileKind::Run).expect_err("newer");
         assert!(error.to_string().contains("runs/7: has format version 2"), "{error}");
-        let mut older = header(FileKind::Manifest);
+        let mut older = header(FileKind::Doubts);
         older[12] = 1;
-        let error = check_header(Path::new("state/MANIFEST"), &older, FileKind::Manifest).expect_err("older");
-        assert!(error.to_string().contains("state/MANIFEST: has format version 1"), "{error}");
+        let error = check_header(file, &older, FileKind::Doubts).expect_err("older");
+        assert!(error.to_string().contains("runs/7: has format version 1"), "{error}");
         for place in 0..HEADER_BYTES {
             for bit in 0..8 {
                 let mut flipped = good;

@@ -199,7 +199,7 @@ proptest! {
         let mut crawl = Crawl::new(directory.path(), Dedup::Exact, 0);
         crawl.ask(&keys(0, 700))?;
         crawl.model.settle(&mut crawl.visited)?;
-        crawl.ask(&keys(500, 700))?;
+        crawl.ask(&keys(500, 1200))?;
         crawl.checkpoint(Some(true));
         let mut names: Vec<String> = crawl.visited.named_files();
         names.sort();

@@ -4,10 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod architecture;
+mod chain;
 mod command;
 mod crawl;
+mod damage;
+mod disk_full;
 mod explain;
 mod harness;
+mod report_cases;
 mod resume;
 mod robots_access;
 mod safe_text;

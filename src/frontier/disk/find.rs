@@ -6,14 +6,11 @@
 use std::sync::Arc;
 
 use super::DiskFrontier;
-use super::block::{BadBlock, Entry, Run, open_block};
+use super::block::{BadBlock, Entry, Run, Runs, open_block};
 use super::lanes::LaneKey;
 use crate::frontier::{Claimed, FrontierError};
 use crate::model::UrlKey;
-use crate::store::{Decoder, Malformed, StateError, decode_candidate};
-
-/// Where the key of a candidate stands in its bytes: behind the first.
-const KEY_AT: std::ops::Range<usize> = 1..9;
+use crate::store::{Malformed, StateError};
 
 impl DiskFrontier {
     /// The candidates in segments that have this key and are not acknowledged.
@@ -50,22 +47,19 @@ impl DiskFrontier {
 
 /// Appends what a block holds under a key.
 fn find_in(raw: &[u8], key: UrlKey, found: &mut Vec<Claimed>) -> Result<(), Malformed> {
-    let wanted = key.to_le_bytes();
-    let mut decoder = Decoder(raw);
-    while !decoder.is_empty() {
-        let Run { lane, mut entries } = Run::take(&mut decoder)?;
+    let mut runs = Runs::of(raw)?;
+    while let Some(Run { lane, mut entries }) = runs.next()? {
         while let Some(entry) = entries.next()? {
-            if entry.candidate.get(KEY_AT) == Some(&wanted) {
-                found.push(claimed(lane, entry)?);
+            if entry.key == key {
+                found.push(claimed(lane, &entry)?);
             }
         }
     }
     Ok(())
 }
 
-fn claimed(lane: LaneKey, entry: Entry<'_>) -> Result<Claimed, Malformed> {
+fn claimed(lane: LaneKey, entry: &Entry<'_>) -> Result<Claimed, Malformed> {
     let text = entry.referrer.map(str::from_utf8).transpose().map_err(|_| Malformed)?;
-    let mut referrer: Option<Arc<str>> = text.map(Arc::from);
-    let candidate = decode_candidate(&mut Decoder(entry.candidate), &mut referrer)?;
+    let candidate = entry.parts()?.candidate(text.map(Arc::from))?;
     Ok(Claimed { ticket: lane.ticket(entry.sequence), candidate })
 }

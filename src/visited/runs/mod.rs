@@ -281,13 +281,7 @@ impl DiskKeys {
 
     fn remove_seen_from_runs(&mut self, asked: &mut Vec<(UrlKey, u64)>) -> Result<(), StateError> {
         for held in &self.runs {
-            let mut lookup = Lookup::new(&held.run, &held.fence, &mut self.block);
-            let mut kept = 0;
-            for index in 0..asked.len() {
-                asked[kept] = asked[index];
-                kept += usize::from(!lookup.holds(asked[index].0)?);
-            }
-            asked.truncate(kept);
+            Lookup::new(&held.run, &held.fence, &mut self.block).remove_seen(asked)?;
         }
         Ok(())
     }
@@ -338,7 +332,7 @@ impl ExactKeys for DiskKeys {
         let batch = (self.batch.capacity() * size_of::<UrlKey>()) as u64;
         let fences: u64 = self.runs.iter().map(|held| held.fence.bytes()).sum();
         let merges: u64 = self.merges.iter().map(Merge::bytes).sum();
-        batch + fences + merges + file::CURSOR_BYTES
+        batch + fences + merges + file::LOOKUP_BYTES
     }
 
     fn is_durable(&self) -> bool {

@@ -11,6 +11,7 @@ mod lifecycle;
 mod limits;
 mod links;
 mod memory;
+mod misses;
 mod politeness;
 mod redirects;
 mod retries;
