@@ -53,13 +53,21 @@ fn told(explanation: &Explanation) -> String {
 
 /// Whether it is said already which page redirects here.
 fn is_redirect_target(fate: &Fate) -> bool {
+    let via = match fate {
+        Fate::Recorded(record) => Some(record.via),
+        fate => found(fate).map(|found| found.via),
+    };
+    via == Some(Via::Redirect)
+}
+
+/// Where a URL without a record was found.
+fn found(fate: &Fate) -> Option<&Found> {
     match fate {
-        Fate::Recorded(record) => record.via == Via::Redirect,
-        Fate::InFlight { found, .. } | Fate::Queued { found, .. } | Fate::Skipped { found, .. } => {
-            found.via == Via::Redirect
-        }
-        Fate::Doubted(found) => found.via == Via::Redirect,
-        _ => false,
+        Fate::InFlight { found, .. }
+        | Fate::Queued { found, .. }
+        | Fate::Skipped { found, .. }
+        | Fate::Doubted(found) => Some(found),
+        _ => None,
     }
 }
 
@@ -218,35 +226,33 @@ fn words(reason: SkipReason) -> &'static str {
 }
 
 fn unmet(so_far: &str, uncertain: &[SkipReason], filter_decides: bool, ahead: Option<&Cause>) -> String {
-    let mut text = format!("not known: no page that was read{so_far} is known to link to it");
-    match ahead {
-        Some(cause) => text += &format!("; were it met, it would not be fetched: {}", because(cause)),
-        None => text += ", and no rule speaks against it",
-    }
+    let mut parts = vec![format!("not known: no page that was read{so_far} is known to link to it")];
+    parts.push(match ahead {
+        Some(cause) => format!("; were it met, it would not be fetched: {}", because(cause)),
+        None => ", and no rule speaks against it".into(),
+    });
     if !uncertain.is_empty() {
         let names: Vec<&str> = uncertain.iter().map(|reason| reason.name()).collect();
-        text += &format!(
+        parts.push(format!(
             "; whether a link to it was left out cannot be known: this crawl left out links for {}, \
              and their URLs were not written down",
             names.join(", ")
-        );
+        ));
         if uncertain != [SkipReason::TooManyLinks] {
-            text += " (--log-skipped does)";
+            parts.push(" (--log-skipped does)".into());
         }
     }
     if filter_decides {
-        text += "; with --dedup bloom it may also have been taken for a repeat";
+        parts.push("; with --dedup bloom it may also have been taken for a repeat".into());
     }
-    text
+    parts.concat()
 }
 
 /// That the page was asked under another spelling than the one that was given.
 fn other_spelling(explanation: &Explanation) -> Option<String> {
     let asked = match &explanation.fate {
         Fate::Recorded(record) => &record.url,
-        Fate::InFlight { found, .. } | Fate::Queued { found, .. } | Fate::Skipped { found, .. } => &found.url,
-        Fate::Doubted(found) => &found.url,
-        _ => return None,
+        fate => &found(fate)?.url,
     };
     (*asked != explanation.requested).then(|| {
         format!(
@@ -273,13 +279,13 @@ mod tests {
         }
     }
 
-    fn found(url: &str) -> Found {
+    fn at(url: &str) -> Found {
         Found { url: url.into(), via: Via::Seed, depth: 0, referrer: None }
     }
 
     #[test]
     fn what_is_rare_is_told_as_well() {
-        let doubted = told(&explanation(Fate::Doubted(found("http://a.test/X"))));
+        let doubted = told(&explanation(Fate::Doubted(at("http://a.test/X"))));
         assert_eq!(
             doubted,
             "http://a.test/x: met, and not decided yet whether it was met before: the filter says that it may \
@@ -289,14 +295,14 @@ mod tests {
         let cause = Cause { reason: SkipReason::HostUnreachable, detail: Some("dns".into()) };
         let tried = Tried { requests: 2, status: Some(503), error: None };
         let ahead = Some(cause.clone());
-        let queued = Fate::Queued { found: found("http://a.test/x"), tried: Some(tried), ahead };
+        let queued = Fate::Queued { found: at("http://a.test/x"), tried: Some(tried), ahead };
         assert_eq!(
             told(&explanation(queued)),
             "http://a.test/x: queued: waited for its turn when the crawl stopped (page_limit), after 2 requests, \
              the last answered by 503; it is a seed; it will not be fetched as things stand: its host was given \
              up (host_unreachable: dns). http://a.test/\\u{202e} redirects to it."
         );
-        let skipped = Fate::Skipped { found: found("http://a.test/x"), cause, rows: 1200 };
+        let skipped = Fate::Skipped { found: at("http://a.test/x"), cause, rows: 1200 };
         assert!(told(&explanation(skipped)).contains("(the last of 1,200 rows of it)"));
         assert!(told(&explanation(Fate::Dropped { cause: None })).contains("without --log-skipped"));
         let unmet =

@@ -8,7 +8,7 @@ use memchr::memchr;
 use std::cmp::Reverse;
 
 /// As how many octets one is counted: an escape as it is written.
-pub(super) fn counted(octet: &Octet) -> u32 {
+pub(super) fn counted(octet: Octet) -> u32 {
     let escaped =
         octet.form == Form::Encoded || octet.form == Form::Decoded && matches!(octet.value, b'*' | b'$');
     if escaped { 3 } else { 1 }
@@ -55,7 +55,7 @@ impl RuleListBuilder {
                 (Form::Plain, b'$') if rest.peek().is_none() => meta |= ANCHORED | ENDS_IN_DOLLAR,
                 _ => write(octet, |octet| self.text.push(octet)),
             }
-            octets_counted += counted(&octet);
+            octets_counted += counted(octet);
         }
         if self.text[start..].last() == Some(&WILD) {
             self.text.pop();

@@ -50,7 +50,7 @@ impl RobotsRules {
 fn kept(rules: &RuleList, rule: usize) -> KeptRule {
     let text = rules.written(rule, usize::MAX);
     let value = text.split_once(": ").map_or("", |(_, value)| value);
-    let own: u32 = octets(value.as_bytes()).map(|octet| counted(&octet)).sum();
+    let own: u32 = octets(value.as_bytes()).map(counted).sum();
     let octets = Some(rules.octets(rule)).filter(|octets| *octets != own);
     KeptRule { line: rules.line(rule), rule: text, octets }
 }
@@ -86,10 +86,9 @@ mod tests {
             rules in proptest::collection::vec((any::<bool>(), values()), 0..9),
             paths in proptest::collection::vec(values(), 1..9),
         ) {
-            let mut body = "User-agent: *\n".to_owned();
-            for (allow, value) in rules {
-                body += &format!("{}: {value}\n", if allow { "Allow" } else { "Disallow" });
-            }
+            let line = |(allow, value)| format!("{}: {value}", if allow { "Allow" } else { "Disallow" });
+            let lines: Vec<String> = rules.into_iter().map(line).collect();
+            let body = format!("User-agent: *\n{}", lines.join("\n"));
             let read = RobotsRules::parse(body.as_bytes(), "dragline");
             let kept: Vec<KeptRule> = read.kept_rules().collect();
             let json = serde_json::to_string(&kept).expect("JSON");

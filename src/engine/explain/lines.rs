@@ -60,7 +60,8 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("lines");
             let long = "x".repeat(long * 50_000);
-            let text = format!("{long}y\n{}", lines.iter().map(|line| format!("{line}\n")).collect::<String>());
+            let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+            let text = format!("{long}y\n{}", lines.concat());
             std::fs::write(&path, &text).expect("written");
             let end = (length as usize + long.len()).min(text.len());
             let mut seen = Vec::new();
