@@ -38,6 +38,9 @@ impl Core {
             self.schedule.needs_no_look_up(origin);
             return None;
         }
+        if self.schedule.stands_in_line(origin) {
+            return None;
+        }
         self.schedule.resolving(origin);
         self.in_flight += 1;
         self.lookups_in_flight += 1;

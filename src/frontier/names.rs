@@ -42,14 +42,17 @@ impl Schedule {
         matches!(host.lookup, Lookup::GoneUntil(until) if until > self.clock)
     }
 
-    /// Whether the host, whose name is due, must stand in line for a look-up; then it does.
-    pub(super) fn held_by_lookups(&mut self, id: HostId) -> bool {
+    /// Whether this origin's host, whose name is due, must stand in line for a look-up; then it does.
+    pub fn stands_in_line(&mut self, id: OriginId) -> bool {
         if self.lookups < self.most_lookups {
             return false;
         }
-        let host = &mut self.hosts[id.index()];
+        let host_id = self.origins[id.index()].host;
+        let host = self.host_mut(id);
         host.awaits_lookup = true;
-        self.lookup_line.push_back((id, host.serial));
+        let serial = host.serial;
+        self.lookup_line.push_back((host_id, serial));
+        self.refresh(id);
         true
     }
 

@@ -26,7 +26,7 @@ pub enum Pick {
     /// Something of this origin may be asked now; answer with [`Schedule::started`] or [`Schedule::refresh`].
     Origin(OriginId),
     /// The host's name must be looked up first, through this origin; answer with
-    /// [`Schedule::resolving`] or [`Schedule::needs_no_look_up`].
+    /// [`Schedule::needs_no_look_up`], or [`Schedule::stands_in_line`] and [`Schedule::resolving`].
     Address(OriginId),
     /// Nothing before this moment.
     NotBefore(Moment),
@@ -336,7 +336,7 @@ impl Schedule {
         if self.name_is_due(id) && !self.host_done(id) {
             self.origins[origin.index()].in_ready = true;
             self.hosts[id.index()].ready.push_front(origin);
-            return (!self.held_by_lookups(id)).then_some(Pick::Address(origin));
+            return Some(Pick::Address(origin));
         }
         Some(Pick::Origin(origin))
     }

@@ -7,6 +7,7 @@ mod architecture;
 mod command;
 mod crawl;
 mod harness;
+mod name_server;
 mod resume;
 mod robots_access;
 mod server;

@@ -5,7 +5,9 @@
 mod accounts;
 mod body;
 mod cookies;
+mod dns;
 mod end;
+mod framing;
 mod fairness;
 mod lifecycle;
 mod limits;
