@@ -106,13 +106,14 @@ fn those_in_line_for_a_look_up_hold_up_nobody_and_come_in_turn() {
     assert_eq!(schedule.origin(literal).unclaimed, 0, "it was asked while all others waited");
     for n in 0..5 {
         schedule.resolved(begun[n], None, seconds(99));
-        assert_eq!(schedule.pick(seconds(1)), Pick::Origin(begun[n]));
-        take(&mut schedule, begun[n]);
         if n + 2 < 5 {
             assert_eq!(schedule.pick(seconds(1)), Pick::Address(silent[n + 2]), "next in line");
+            assert!(!schedule.stands_in_line(silent[n + 2]));
             schedule.resolving(silent[n + 2]);
             begun.push(silent[n + 2]);
         }
+        assert_eq!(schedule.pick(seconds(1)), Pick::Origin(begun[n]));
+        take(&mut schedule, begun[n]);
     }
 }
 

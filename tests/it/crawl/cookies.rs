@@ -106,7 +106,7 @@ fn without_a_jar_nothing_is_kept_and_a_bounce_is_a_loop() {
 
 #[test]
 fn what_finds_no_room_in_a_small_jar_is_counted() {
-    let hosts = 30;
+    let hosts = 30_u32;
     let fill = "x".repeat(4000);
     let rule = move |request: &crate::server::Request| {
         if request.path != "/" {

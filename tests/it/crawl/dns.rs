@@ -86,9 +86,9 @@ fn a_name_that_does_not_exist_is_a_verdict_on_all_that_its_host_has() {
 
 #[test]
 fn a_server_that_fails_is_asked_again() {
-    // one look-up puts each question more than once
+    // one look-up puts each question twice at most
     let names = NameServer::start(|question, before| match question.name.as_str() {
-        "mends.test" if before >= 6 => loopback(),
+        "mends.test" if before >= 2 => loopback(),
         _ => Reply::Failure,
     });
     let server = site();
@@ -100,7 +100,7 @@ fn a_server_that_fails_is_asked_again() {
     ]);
     assert_eq!(run.pages.len(), 3, "{:?} {}", run.urls(), run.stderr);
     assert_eq!(run.skip_reason(&server.url_of("never.test", "/")), Some("host_unreachable"));
-    assert!(names.asked("never.test").0 > names.asked("mends.test").0 / 2, "{:?}", names.log());
+    assert!(names.asked("never.test").0 >= 3, "{:?}", names.log());
     assert!(server.log().iter().all(|request| request.host == "mends.test"));
 }
 
@@ -168,9 +168,9 @@ fn a_redirect_to_another_name_waits_for_its_look_up() {
     let server = Server::start(Script::new().on_host("there.test", "/", Answer::html("there")).rule(|request| {
         let port = request.header("host")?.rsplit_once(':')?.1;
         let to = |host: &str| Some(Answer::redirect(302, &format!("http://{host}.test:{port}/")));
-        match request.host.as_str() {
-            "first.test" => to("there"),
-            "second.test" => to("nowhere"),
+        match (request.host.as_str(), request.path.as_str()) {
+            ("first.test", "/") => to("there"),
+            ("second.test", "/") => to("nowhere"),
             _ => None,
         }
     }));
