@@ -155,7 +155,13 @@ impl Core {
         }
     }
 
-    pub(super) fn fail_host(&mut self, id: OriginId, started: Moment, error: Option<&PageError>, now: Moment) {
+    pub(super) fn fail_host(
+        &mut self,
+        id: OriginId,
+        started: Moment,
+        error: Option<&PageError>,
+        now: Moment,
+    ) {
         self.host_changed = true;
         let failed = self.schedule.host_failed(id, started, now);
         let host = self.schedule.host_mut(id);

@@ -28,6 +28,8 @@ pub(crate) enum Job {
         origin: OriginId,
         /// `scheme://host[:port]`.
         name: Arc<str>,
+        /// Look-ups of it that failed before.
+        failures: u32,
     },
 }
 

@@ -33,7 +33,8 @@ impl Core {
     /// The look-up that has to come before a request to this origin; nothing where none has to.
     pub(super) fn look_up(&mut self, origin: OriginId) -> Option<Job> {
         let host = &self.schedule.host(origin).name;
-        let needed = self.schedule.counts_addresses() || self.asks_dns.as_ref().is_some_and(|asks| asks(host));
+        let needed =
+            self.schedule.counts_addresses() || self.asks_dns.as_ref().is_some_and(|asks| asks(host));
         if !needed {
             self.schedule.needs_no_look_up(origin);
             return None;
@@ -44,7 +45,9 @@ impl Core {
         self.schedule.resolving(origin);
         self.in_flight += 1;
         self.lookups_in_flight += 1;
-        Some(Job::Address { origin, name: self.schedule.origin(origin).name.clone() })
+        let (name, failures) =
+            (self.schedule.origin(origin).name.clone(), self.schedule.host(origin).unresolved);
+        Some(Job::Address { origin, name, failures })
     }
 
     /// Takes in what came of a look-up.

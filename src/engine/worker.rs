@@ -97,23 +97,23 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Deli
                 robots::ask(&shared.fetcher, &shared.canonicalizer, &shared.config, &url, hops).await;
             delivery.outcome = Some(Outcome::Robots { origin, answer });
         }
-        Job::Address { origin, name } => {
+        Job::Address { origin, name, failures } => {
             let error = FetchError::new(ErrorKind::Other, false, BROKEN);
             let found = Err(NoAddress { error, holds_for: None });
             let mut delivery = Delivery::new(Outcome::Address { origin, found }, sender);
-            let found = look_up(&shared, &name).await;
+            let found = look_up(&shared, &name, failures).await;
             delivery.outcome = Some(Outcome::Address { origin, found });
         }
     }
 }
 
-async fn look_up(shared: &Shared, origin: &str) -> Result<LookedUp, NoAddress> {
+async fn look_up(shared: &Shared, origin: &str, failures: u32) -> Result<LookedUp, NoAddress> {
     let url = ::url::Url::parse(origin).map_err(|error| NoAddress {
         error: FetchError::new(ErrorKind::Other, false, error.to_string()),
         holds_for: None,
     })?;
     let port = url.port_or_known_default().unwrap_or(80);
-    shared.fetcher.look_up(url.host_str().unwrap_or_default(), port).await
+    shared.fetcher.look_up(url.host_str().unwrap_or_default(), port, failures).await
 }
 
 pub(super) fn page_error(error: FetchError) -> PageError {

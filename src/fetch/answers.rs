@@ -120,7 +120,9 @@ mod tests {
         assert_eq!(answers.get("a.test", at(10), none), Some((one(1), Duration::from_secs(20))));
         assert_eq!(answers.get("a.test", at(30), none), None);
         assert_eq!(answers.get("a.test", at(50), Duration::from_secs(21)), Some((one(1), Duration::ZERO)));
-        assert!(answers.get("b.test", at(19), none).is_some_and(|(said, _)| matches!(said, Said::Nothing(_))));
+        assert!(
+            answers.get("b.test", at(19), none).is_some_and(|(said, _)| matches!(said, Said::Nothing(_)))
+        );
         assert_eq!(answers.get("c.test", at(0), none), None);
         answers.put("a.test", one(2), at(90));
         assert_eq!(answers.get("a.test", at(80), none), Some((one(2), Duration::from_secs(10))));

@@ -99,12 +99,7 @@ pub(super) struct Body {
 
 impl Body {
     /// The body that comes from `source` behind these headers.
-    pub(super) fn new(
-        source: Incoming,
-        headers: &HeaderMap,
-        limits: Limits,
-        meter: Option<Meter>,
-    ) -> Body {
+    pub(super) fn new(source: Incoming, headers: &HeaderMap, limits: Limits, meter: Option<Meter>) -> Body {
         Body {
             source: Some(source),
             coding: coding_of(headers, &limits),

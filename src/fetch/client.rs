@@ -155,7 +155,9 @@ impl Fetcher {
                 (ACCEPT, HeaderValue::from_static(headers::ACCEPT)),
                 (ACCEPT_ENCODING, HeaderValue::from_static(headers::accepted_codings(windows))),
             ]),
-            cookies: config.cookies.then(|| CookieJar::new(usize::try_from(memory.cookies).unwrap_or(usize::MAX))),
+            cookies: config
+                .cookies
+                .then(|| CookieJar::new(usize::try_from(memory.cookies).unwrap_or(usize::MAX))),
             extra: ExtraHeaders::new(&config.headers, config.header_scope, seeds)?,
             room: LeasePool::new(memory.in_flight.pool),
             windows,
@@ -232,16 +234,17 @@ impl Fetcher {
     }
 
     /// Looks up the address of a host, of which something will be requested at `port`. Requests
-    /// made while it holds need not wait for DNS.
+    /// made while it holds need not wait for DNS. Servers are given more time for a name whose
+    /// look-up failed before.
     ///
     /// # Errors
     /// [`NoAddress`]. That the guard refuses an address is none: it is asked again for each request.
-    pub async fn look_up(&self, host: &str, port: u16) -> Result<LookedUp, NoAddress> {
+    pub async fn look_up(&self, host: &str, port: u16, failures: u32) -> Result<LookedUp, NoAddress> {
         if let Some(address) = literal(host) {
             let allowed = self.0.guard.check(address, host, Some(port)).is_ok();
             return Ok(LookedUp { address: allowed.then_some(address), holds_for: Duration::MAX });
         }
-        self.0.resolver.look_up(host, port).await
+        self.0.resolver.look_up(host, port, failures).await
     }
 
     /// The addresses that a request to `host` and `port` may connect to; at least one.

@@ -100,9 +100,9 @@ pub(super) fn refused_coding(headers: &HeaderMap) -> Option<FetchError> {
     let all = headers.get_all(TRANSFER_ENCODING);
     let values = all.iter().map(HeaderValue::as_bytes).flat_map(|value| value.split(|byte| *byte == b','));
     // `identity` was once a name for none (RFC 2616 section 3.6)
-    let codings = values.map(<[u8]>::trim_ascii).filter(|coding| {
-        !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity")
-    });
+    let codings = values
+        .map(<[u8]>::trim_ascii)
+        .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"));
     let (mut chunked, mut other) = (0, None);
     for coding in codings {
         if coding.eq_ignore_ascii_case(b"chunked") {
@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn chunked_once_is_read_and_all_else_is_refused() {
-        for fine in [&[][..], &["chunked"], &["Chunked "], &["identity"], &["identity, chunked"], &[", chunked"]]
+        for fine in
+            [&[][..], &["chunked"], &["Chunked "], &["identity"], &["identity, chunked"], &[", chunked"]]
         {
             assert_eq!(codings(fine), None, "{fine:?}");
         }
@@ -172,7 +173,9 @@ mod tests {
             let head = format!("HTTP/1.1 200 OK\r\nX: 1\r\ncontent-LENGTH : {value}\r\n\r\n");
             assert_eq!(names_overflowing_length(head.as_bytes()), overflows, "{value}");
         }
-        assert!(!names_overflowing_length(b"HTTP/1.1 200 OK\r\n\r\nContent-Length: 18446744073709551615\r\n"));
+        assert!(!names_overflowing_length(
+            b"HTTP/1.1 200 OK\r\n\r\nContent-Length: 18446744073709551615\r\n"
+        ));
         assert!(!names_overflowing_length(b""));
     }
 

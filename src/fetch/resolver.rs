@@ -67,11 +67,12 @@ impl HostResolver {
         !self.proxied && !self.rules.speak_of(host)
     }
 
-    /// Looks a name up, for a host of which something will be requested at `port`.
-    pub(super) async fn look_up(&self, host: &str, port: u16) -> Result<LookedUp, NoAddress> {
+    /// Looks a name up, for a host of which something will be requested at `port`, and whose look-up
+    /// failed so often before.
+    pub(super) async fn look_up(&self, host: &str, port: u16, failures: u32) -> Result<LookedUp, NoAddress> {
         let (answers, holds_for) = match self.rules.answers(host, Some(port)) {
             answers if !answers.is_empty() => (answers.into(), Duration::MAX),
-            _ => self.dns.look_up(host).await?,
+            _ => self.dns.look_up(host, failures).await?,
         };
         let allowed = |address: &&IpAddr| self.guard.check(**address, host, Some(port)).is_ok();
         Ok(LookedUp { address: answers.iter().find(allowed).copied(), holds_for })
@@ -233,7 +234,9 @@ mod tests {
         assert_eq!(last("only.b.test", Some(80)), [5], "a rule for another port does not hide the wildcard");
         assert_eq!(last("test", Some(80)), [] as [u8; 0]);
         assert_eq!(last("other.example", Some(80)), [] as [u8; 0]);
-        for (host, spoken_of) in [("A.test.", true), ("x.y.test", true), ("test", false), ("a.example", false)] {
+        for (host, spoken_of) in
+            [("A.test.", true), ("x.y.test", true), ("test", false), ("a.example", false)]
+        {
             assert_eq!(rules.speak_of(host), spoken_of, "{host}");
         }
     }

@@ -71,7 +71,9 @@ impl Response {
         let first = values.next()?;
         Some(match values.next() {
             None => first,
-            Some(second) => last_type(&[first, second].into_iter().chain(values).collect::<Vec<_>>().join(",")),
+            Some(second) => {
+                last_type(&[first, second].into_iter().chain(values).collect::<Vec<_>>().join(","))
+            }
         })
     }
 

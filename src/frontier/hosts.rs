@@ -326,7 +326,7 @@ pub struct Host {
     /// It waits in line for a look-up.
     pub(super) awaits_lookup: bool,
     /// Look-ups in a row that nobody answered.
-    pub(super) unresolved: u32,
+    pub unresolved: u32,
     pub(super) address: Address,
     /// It waits in line at its address.
     pub(super) parked: bool,

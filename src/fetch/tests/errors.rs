@@ -144,26 +144,31 @@ async fn names_without_addresses_are_dns_errors() {
 async fn a_look_up_tells_what_is_final_from_what_is_not() {
     let (none, _) = dns(Vec::new()).await;
     let fetcher = Fetcher::with_sources(&config(), &[], plenty(), false, none).expect("a fetcher");
-    let failed = fetcher.look_up("nowhere.test", 80).await.expect_err("no such host");
+    let failed = fetcher.look_up("nowhere.test", 80, 0).await.expect_err("no such host");
     let bound = Duration::from_secs(300);
     assert!(failed.holds_for.is_some_and(|time| time <= bound && time > Duration::ZERO), "{failed:?}");
-    let failed = super::fetcher(&config()).look_up("nowhere.test", 80).await.expect_err("no server");
+    let failed = super::fetcher(&config()).look_up("nowhere.test", 80, 0).await.expect_err("no server");
     assert_eq!(failed.holds_for, None, "{failed:?}");
     assert_eq!(failed.error.kind, ErrorKind::Dns);
     let (server, _) = dns(vec![[127, 0, 0, 9]]).await;
     let fetcher = Fetcher::with_sources(&config(), &[], plenty(), false, server).expect("a fetcher");
-    let found = fetcher.look_up("somewhere.test", 80).await.expect("an address");
+    let found = fetcher.look_up("somewhere.test", 80, 0).await.expect("an address");
     assert_eq!(found.address, Some([127, 0, 0, 9].into()));
     assert!((Duration::from_secs(255)..=Duration::from_secs(256)).contains(&found.holds_for), "{found:?}");
 }
 
 #[tokio::test]
 async fn only_what_dns_must_tell_is_asked_ahead() {
-    let config = crate::config::Config { resolve: vec![super::rule("*.ruled.test", Some(81), 1)], ..config() };
+    let config =
+        crate::config::Config { resolve: vec![super::rule("*.ruled.test", Some(81), 1)], ..config() };
     let fetcher = fetcher(&config);
-    for (host, asks) in
-        [("127.0.0.1", false), ("[::1]", false), ("a.ruled.test", false), ("ruled.test", true), ("b.test", true)]
-    {
+    for (host, asks) in [
+        ("127.0.0.1", false),
+        ("[::1]", false),
+        ("a.ruled.test", false),
+        ("ruled.test", true),
+        ("b.test", true),
+    ] {
         assert_eq!(fetcher.asks_dns(host), asks, "{host}");
     }
     let proxied = crate::config::Config { proxy: Some("http://127.0.0.1:9".into()), ..config };

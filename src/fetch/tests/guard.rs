@@ -108,11 +108,11 @@ async fn a_name_that_turns_private_is_refused_from_then_on() {
     let dns = Dns::new(source, Duration::from_secs(20), lifetimes, 4, 1 << 16);
     let guard = Arc::new(AddressGuard::new(false, &[]));
     let resolver = HostResolver::new(&[], guard, false, dns);
-    let first = resolver.look_up("turns.test", 80).await.expect("a public address");
+    let first = resolver.look_up("turns.test", 80, 0).await.expect("a public address");
     assert_eq!(first.address, Some([9, 9, 9, 9].into()));
     // until it is asked anew, what was checked is what is connected to
     assert_eq!(resolver.resolve("turns.test", Some(80)).await, Ok(vec![[9, 9, 9, 9].into()]));
-    let second = resolver.look_up("turns.test", 80).await.expect("an answer");
+    let second = resolver.look_up("turns.test", 80, 0).await.expect("an answer");
     assert_eq!(second.address, None);
     let error = resolver.resolve("turns.test", Some(80)).await.expect_err("refused");
     assert_eq!((error.kind, error.requested), (ErrorKind::PrivateAddress, false), "{error}");

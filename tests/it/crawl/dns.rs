@@ -14,11 +14,24 @@ fn loopback() -> Reply {
 
 /// A server on which every host has the same pages.
 fn site() -> Server {
-    Server::start(Script::new().on("/", page(&["/a", "/b"])).on("/a", page::<&str>(&[])).on("/b", page(&["/"])))
+    Server::start(
+        Script::new().on("/", page(&["/a", "/b"])).on("/a", page::<&str>(&[])).on("/b", page(&["/"])),
+    )
 }
 
 #[test]
 fn slow_names_hold_up_only_their_own_hosts() {
+    // room for a look-up of each
+    slow_names("1GiB");
+}
+
+#[test]
+fn slow_names_give_way_where_there_is_little_room() {
+    // room for 16 look-ups at a time
+    slow_names("20MiB");
+}
+
+fn slow_names(memory: &str) {
     let (silent, healthy) = (40, 20);
     let server = Arc::new(site());
     let fetched = Arc::clone(&server);
@@ -38,7 +51,7 @@ fn slow_names_hold_up_only_their_own_hosts() {
     let mut arguments: Vec<String> = silent_seeds.chain(healthy_seeds).collect();
     // fewer slots than silent names: were a look-up to take one, nobody else would get on
     arguments.extend(["--dns".to_owned(), names.authority(), "--concurrency".into(), "4".into()]);
-    arguments.extend(["--connect-timeout".to_owned(), "100s".to_owned()]);
+    arguments.extend(["--connect-timeout", "100s", "--memory", memory].map(str::to_owned));
     let run = crawl(&arguments);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(run.pages.len(), 3 * (silent + healthy));
@@ -61,7 +74,9 @@ fn a_name_that_does_not_exist_is_a_verdict_on_all_that_its_host_has() {
         let links: Vec<String> = (0..20).map(|n| format!("http://gone.test:{port}/{n}")).collect();
         match request.path.as_str() {
             "/" => Some(page(&[links.as_slice(), &["/more".to_owned()]].concat())),
-            "/more" => Some(page(&[format!("http://gone.test:{port}/later"), format!("http://x.gone.test:{port}/")])),
+            "/more" => {
+                Some(page(&[format!("http://gone.test:{port}/later"), format!("http://x.gone.test:{port}/")]))
+            }
             _ => None,
         }
     }));
@@ -165,15 +180,16 @@ fn a_redirect_to_another_name_waits_for_its_look_up() {
         "nowhere.test" => Reply::NoSuchName(60),
         _ => loopback(),
     });
-    let server = Server::start(Script::new().on_host("there.test", "/", Answer::html("there")).rule(|request| {
-        let port = request.header("host")?.rsplit_once(':')?.1;
-        let to = |host: &str| Some(Answer::redirect(302, &format!("http://{host}.test:{port}/")));
-        match (request.host.as_str(), request.path.as_str()) {
-            ("first.test", "/") => to("there"),
-            ("second.test", "/") => to("nowhere"),
-            _ => None,
-        }
-    }));
+    let server =
+        Server::start(Script::new().on_host("there.test", "/", Answer::html("there")).rule(|request| {
+            let port = request.header("host")?.rsplit_once(':')?.1;
+            let to = |host: &str| Some(Answer::redirect(302, &format!("http://{host}.test:{port}/")));
+            match (request.host.as_str(), request.path.as_str()) {
+                ("first.test", "/") => to("there"),
+                ("second.test", "/") => to("nowhere"),
+                _ => None,
+            }
+        }));
     let seeds = [server.url_of("first.test", "/"), server.url_of("second.test", "/")];
     let run = crawl(&[&seeds[0], &seeds[1], "--dns", &names.authority()]);
     assert_eq!(run.page(&server.url_of("there.test", "/"))["status"], 200);

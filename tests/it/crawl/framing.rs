@@ -57,6 +57,7 @@ fn of_several_content_types_the_last_one_counts() {
     let server = Server::start(script);
     crawl(&[server.url("/")]);
     let pages = server.pages();
-    let found: Vec<&str> = pages.iter().map(String::as_str).filter(|path| path.starts_with("/from")).collect();
+    let found: Vec<&str> =
+        pages.iter().map(String::as_str).filter(|path| path.starts_with("/from")).collect();
     assert_eq!(found, ["/from-html", "/from-junk"]);
 }
