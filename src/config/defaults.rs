@@ -89,7 +89,7 @@ pub fn describe(name: &str) -> Option<String> {
     let text = match name {
         "memory" => format!("a quarter of the memory, at most 1GiB; here {}", Size(memory())),
         "bits-per-url" => BITS_PER_URL.to_string(),
-        "expected-urls" => "250,000, growing to what the filter's share of the budget holds; with --dedup bloom all of it at once".into(),
+        "expected-urls" => "250,000, growing to what the filter's share of the budget holds; all of it at once where that is 4MiB or less, or with --dedup bloom".into(),
         "fp-rate" => "as --bits-per-url gives".into(),
         "dedup" => name_of(&DEDUP),
         "filter" => name_of(&FILTER),

@@ -51,7 +51,10 @@ impl Core {
                 self.note_host_state(origin);
                 Ok(())
             }
-            Outcome::Address { origin, found } => self.apply_look_up(origin, found, now),
+            Outcome::Address { origin, found } => {
+                self.apply_look_up(origin, found, now);
+                Ok(())
+            }
         }
     }
 

@@ -254,12 +254,17 @@ fn seed_list(
 /// many as there may be while they are merged, runs of keys, and what every process has.
 const OTHER_FILES: usize = 384;
 
+/// Files that a crawl with so many requests in flight may have open.
+pub(super) fn files_needed(concurrency: usize) -> usize {
+    // Idle connections are kept beside those in use.
+    concurrency.saturating_mul(2).saturating_add(OTHER_FILES)
+}
+
 /// Fails where the system lets this process have too few files open for the connections wanted:
 /// every host would seem to be down.
 fn check_open_files(concurrency: usize) -> Result<(), SetupError> {
     let Some(limit) = crate::budget::most_open_files() else { return Ok(()) };
-    // Idle connections are kept beside those in use.
-    let needed = concurrency.saturating_mul(2).saturating_add(OTHER_FILES);
+    let needed = files_needed(concurrency);
     if limit >= needed as u64 {
         return Ok(());
     }

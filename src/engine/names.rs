@@ -4,15 +4,29 @@
 //! slow holds up only the hosts whose names it keeps. Nothing of it is in the log: after a
 //! crash it is simply asked again.
 
-use super::core::{Core, CoreError};
+use super::builder::files_needed;
+use super::core::Core;
 use super::job::Job;
 use super::observer::Event;
 use super::worker::page_error;
+use crate::budget::most_open_files;
 use crate::fetch::{LookedUp, NoAddress};
 use crate::frontier::{DrainReason, Moment, OriginId};
 
 /// Whether requests to a host of this name wait for DNS.
 pub(super) type AsksDns = Box<dyn Fn(&str) -> bool + Send>;
+
+/// Sockets that a look-up may have open: four for each of two questions.
+const SOCKETS: u64 = 8;
+/// Look-ups at a time, however few files may be open.
+const LEAST_LOOKUPS: usize = 4;
+
+/// Look-ups that may be under way at a time, of those that the memory is for.
+pub(super) fn most_lookups(within_memory: usize, concurrency: usize) -> usize {
+    let files = most_open_files().unwrap_or(u64::MAX).saturating_sub(files_needed(concurrency) as u64);
+    let within_files = usize::try_from(files / SOCKETS).unwrap_or(usize::MAX);
+    within_memory.min(within_files).max(LEAST_LOOKUPS)
+}
 
 impl Core {
     /// Has the names looked up ahead of which this says that it is worth it.
@@ -56,7 +70,7 @@ impl Core {
         origin: OriginId,
         found: Result<LookedUp, NoAddress>,
         now: Moment,
-    ) -> Result<(), CoreError> {
+    ) {
         self.lookups_in_flight -= 1;
         match found {
             Ok(LookedUp { address, holds_for }) => {
@@ -76,6 +90,5 @@ impl Core {
                 self.note_host_state(origin);
             }
         }
-        Ok(())
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use super::core::{Core, CoreError, CoreSettings};
 use super::crawl::SetupError;
 use super::keeper::{FRONTIER, Keeper, KeeperSettings, MANIFEST, Pace, VISITED, log_name};
+use super::names;
 use super::plan::{self, FilterPlan};
 use super::recovery::{read_state, remove_old_logs};
 use super::state::SeedsSeal;
@@ -54,7 +55,8 @@ impl Parts {
     fn core(self, secret: &KeySecret, frontier: Box<dyn Frontier + Send>, visited: Visited) -> Core {
         let share = host_share(&self.plan, secret);
         let mut schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
-        schedule.look_up_names(self.plan.fetch_memory().lookups);
+        let lookups = self.plan.fetch_memory().lookups;
+        schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency));
         Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks)
     }
 

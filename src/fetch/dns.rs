@@ -169,9 +169,10 @@ impl Dns {
             Ok(found) => {
                 let addresses = in_order(found.iter());
                 let holds_for = found.valid_until().saturating_duration_since(now).clamp(least, most);
-                match addresses.is_empty() {
-                    false => (Said::Addresses(addresses), holds_for),
-                    true => (Said::Nothing("no address"), holds_for.min(most_of_nothing)),
+                if addresses.is_empty() {
+                    (Said::Nothing("no address"), holds_for.min(most_of_nothing))
+                } else {
+                    (Said::Addresses(addresses), holds_for)
                 }
             }
             Err(error) => {

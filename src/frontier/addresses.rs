@@ -8,7 +8,6 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use super::hosts::Address;
 use super::{HostId, Moment, OriginId, Schedule};
 
 /// An address of hosts in use. A host whose address is not known has one of its own.
@@ -27,10 +26,7 @@ pub(super) struct AddressState {
 
 impl Schedule {
     fn address_of(&self, id: HostId) -> Option<u32> {
-        match self.hosts[id.index()].address {
-            Address::Known(number) => Some(number),
-            _ => None,
-        }
+        self.hosts[id.index()].address
     }
 
     /// Nothing is asked of this host's address before then.
@@ -133,7 +129,7 @@ impl Schedule {
         let in_flight = self.hosts[host.index()].in_flight;
         self.addresses[number as usize].hosts += 1;
         self.addresses[number as usize].in_flight += in_flight;
-        self.hosts[host.index()].address = Address::Known(number);
+        self.hosts[host.index()].address = Some(number);
     }
 
     /// When the address of a host lets it leave: with the last one its time would be forgotten.

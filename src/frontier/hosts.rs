@@ -266,14 +266,6 @@ impl Origin {
     }
 }
 
-/// Which place a host's address has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Address {
-    /// Not known, or nothing depends on it.
-    Unknown,
-    Known(u32),
-}
-
 /// Where the look-up of a host's name stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lookup {
@@ -327,7 +319,8 @@ pub struct Host {
     pub(super) awaits_lookup: bool,
     /// Look-ups in a row that nobody answered.
     pub unresolved: u32,
-    pub(super) address: Address,
+    /// The place of its address, where that is known and anything depends on it.
+    pub(super) address: Option<u32>,
     /// It waits in line at its address.
     pub(super) parked: bool,
     /// Set aside, with what it has to begin: a limit leaves no room.
@@ -361,7 +354,7 @@ impl Host {
             lookup,
             awaits_lookup: false,
             unresolved: 0,
-            address: Address::Unknown,
+            address: None,
             parked: false,
             held: false,
             ready: VecDeque::new(),

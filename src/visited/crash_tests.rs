@@ -221,7 +221,7 @@ proptest! {
                         prop_assert!(offset <= whole.len() as u64);
                     }
                     StateError::Newer { file, .. } => prop_assert_eq!(file, path.clone()),
-                    other @ StateError::Io { .. } => prop_assert!(false, "{}", other),
+                    other @ (StateError::Older { .. } | StateError::Io { .. }) => prop_assert!(false, "{}", other),
                 }
             } else {
                 // only a block of candidates that nobody needs may be damaged unseen

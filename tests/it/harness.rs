@@ -2,14 +2,36 @@
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::ffi::OsStr;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// Whether tests that have a full size run at it.
+pub(crate) fn full_sizes() -> bool {
+    std::env::var("DRAGLINE_FULL_SIZES").is_ok_and(|value| value == "1")
+}
+
+/// The size of a test: `usual` ends within seconds, `full` is what `CONTRIBUTING.md` tells how to ask for.
+pub(crate) fn size<Number>(usual: Number, full: Number) -> Number {
+    if full_sizes() { full } else { usual }
+}
+
 /// A guard against hanging; no test measures a time by it.
-const GUARD: Duration = Duration::from_secs(240);
+pub(crate) fn guard() -> Duration {
+    Duration::from_secs(size(240, 7200))
+}
+
+/// Says on a line of its own that a test could not run, and why, and counts it.
+pub(crate) fn skipped(why: &str) {
+    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+    let so_far = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
+    // not `eprintln!`, which the test harness keeps to itself
+    let _best_effort = writeln!(std::io::stderr(), "\nSKIPPED: {why} ({so_far} skipped so far)");
+}
 
 /// What one run of the binary left.
 pub(crate) struct Run {
@@ -25,9 +47,14 @@ pub(crate) struct Run {
     pub(crate) summary: Value,
 }
 
-/// The binary, on its own: no proxy, no settings from the environment of whoever runs the tests.
+/// The binary, on its own.
 pub(crate) fn dragline() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dragline"));
+    program(env!("CARGO_BIN_EXE_dragline"))
+}
+
+/// A program with pipes: no proxy, no settings from the environment of whoever runs the tests.
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
     for (name, _) in std::env::vars_os() {
         let lower = name.to_string_lossy().to_lowercase();
         if lower.ends_with("_proxy") || lower.starts_with("dragline") {
@@ -69,24 +96,60 @@ pub(crate) fn start<Argument: AsRef<str>>(output: &Path, arguments: &[Argument])
     command.spawn().unwrap()
 }
 
+/// Goes on with the crawl in a directory, and leaves it running.
+pub(crate) fn resume(output: &Path, further: &[&str]) -> Child {
+    dragline().arg("resume").arg(output).args(further).spawn().unwrap()
+}
+
+/// Goes on with the crawl in a directory, to its end.
+pub(crate) fn resumed(output: &Path, further: &[&str]) -> Run {
+    finish(resume(output, further), output)
+}
+
+/// Interrupts a process, as Ctrl-C would.
+pub(crate) fn interrupt(child: &Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Ends a process at once, as `kill -9` would.
+pub(crate) fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Copies a directory, which is not there yet, with all that is in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// How often each URL has a record; the last line may be torn as long as nobody has recovered the crawl.
+pub(crate) fn records(output: &Path) -> BTreeMap<String, u32> {
+    let mut records = BTreeMap::new();
+    let text = std::fs::read(output.join("pages.jsonl")).unwrap_or_default();
+    for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+        let row: Value = serde_json::from_slice(line).unwrap();
+        *records.entry(row["url"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    records
+}
+
 /// Waits for a crawl and reads what it left in `output`.
 pub(crate) fn finish(mut child: Child, output: &Path) -> Run {
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());
     let code = wait(&mut child);
     stdout.join().unwrap();
-    let run = Run {
-        code,
-        stderr: stderr.join().unwrap(),
-        pages: rows(&output.join("pages.jsonl")),
-        skipped: rows(&output.join("skipped.jsonl")),
-        summary: std::fs::read(output.join("summary.json"))
-            .map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).unwrap()),
-    };
-    if !run.summary.is_null() {
-        run.check_sums();
-    }
-    run
+    Run::left_in(output, code, stderr.join().unwrap())
 }
 
 /// Reads a pipe to its end beside the waiting, so that a full pipe blocks nobody.
@@ -107,7 +170,7 @@ pub(crate) fn wait(child: &mut Child) -> Option<i32> {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();
         }
-        if started.elapsed() > GUARD {
+        if started.elapsed() > guard() {
             child.kill().unwrap();
             panic!("the crawl did not end");
         }
@@ -122,6 +185,22 @@ pub(crate) fn rows(path: &PathBuf) -> Vec<Value> {
 }
 
 impl Run {
+    /// Reads what a crawl left in `output`, and holds it to the law of sums where it ended in order.
+    pub(crate) fn left_in(output: &Path, code: Option<i32>, stderr: String) -> Run {
+        let run = Run {
+            code,
+            stderr,
+            pages: rows(&output.join("pages.jsonl")),
+            skipped: rows(&output.join("skipped.jsonl")),
+            summary: std::fs::read(output.join("summary.json"))
+                .map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).unwrap()),
+        };
+        if !run.summary.is_null() {
+            run.check_sums();
+        }
+        run
+    }
+
     /// A number of the summary by its path, `urls.discovered`; 0 where absent.
     pub(crate) fn number(&self, path: &str) -> u64 {
         let value = path.split('.').fold(&self.summary, |value, name| &value[name]);

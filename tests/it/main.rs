@@ -4,10 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod architecture;
+mod chain;
 mod command;
 mod crawl;
+mod damage;
+mod disk_full;
 mod harness;
 mod name_server;
+mod report_cases;
 mod resume;
 mod robots_access;
 mod server;

@@ -1,11 +1,12 @@
 //! A crawl that is stopped, killed or damaged, and goes on.
 
-use crate::harness::{Run, crawl_into, dragline, finish, rows, start};
+use crate::harness::{
+    crawl_into, dragline, finish, interrupt, kill, records, resume, resumed, rows, size, start,
+};
 use crate::server::{Answer, Script, Server, page};
 use crate::synthetic::Demo;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Child, Command};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -22,34 +23,8 @@ impl Random {
     }
 }
 
-fn resume(output: &Path, further: &[&str]) -> Child {
-    dragline().arg("resume").arg(output).args(further).spawn().unwrap()
-}
-
-fn resumed(output: &Path, further: &[&str]) -> Run {
-    finish(resume(output, further), output)
-}
-
-fn kill(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
-fn interrupt(child: &Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-}
-
-/// How often each URL has a record.
-fn records(output: &Path) -> BTreeMap<String, u32> {
-    let mut records = BTreeMap::new();
-    // the last line may be torn as long as nobody has recovered the crawl
-    let text = std::fs::read_to_string(output.join("pages.jsonl")).unwrap_or_default();
-    for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-        let row: serde_json::Value = serde_json::from_str(line).unwrap();
-        *records.entry(row["url"].as_str().unwrap().to_owned()).or_default() += 1;
-    }
-    records
-}
+/// Bytes of a record at least.
+const LINE_BYTES: u64 = 200;
 
 /// A site that the test may kill crawls of: `hosts` hosts, `pages` pages.
 fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
@@ -64,8 +39,14 @@ fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
     let mut random = Random(u64::from(pages) + u64::from(kills));
     let mut child = start(&output, &arguments);
     let mut killed = 0;
+    let lines = || std::fs::metadata(output.join("pages.jsonl")).map_or(0, |file| file.len());
     for _ in 0..kills {
-        std::thread::sleep(Duration::from_millis(30 + random.below(300)));
+        // So much more is written, and a moment passes: all of a crawl is met, however fast it is.
+        let enough = lines() + random.below(u64::from(2 * pages / kills) * LINE_BYTES);
+        while lines() < enough && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(random.below(30)));
         if child.try_wait().unwrap().is_some() {
             break;
         }
@@ -77,7 +58,7 @@ fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
         }
         child = resume(&output, &[]);
     }
-    assert!(killed > 0, "the crawl was over before it could be killed");
+    assert!(killed > kills / 2, "the crawl was over after {killed} kills");
     let run = finish(child, &output);
     // The last kill may have come after the end.
     assert!([Some(0), Some(5)].contains(&run.code), "{:?}: {}", run.code, run.stderr);
@@ -95,13 +76,13 @@ fn kill_again_and_again(pages: u32, hosts: u32, kills: u32, further: &[&str]) {
 
 #[test]
 fn killed_crawls_lose_and_double_nothing() {
-    kill_again_and_again(2000, 8, 12, &[]);
+    kill_again_and_again(size(2000, 20_000), size(8, 16), size(12, 50), &[]);
 }
 
 #[test]
 fn killed_crawls_with_a_small_filter_and_table_lose_and_double_nothing() {
     let small = ["--bits-per-url", "2", "--expected-urls", "1000", "--memory", "24MiB", "--log-skipped"];
-    kill_again_and_again(2000, 4, 8, &small);
+    kill_again_and_again(size(2000, 20_000), size(4, 16), size(8, 50), &small);
 }
 
 /// A chain of pages, each of which leads to the next.

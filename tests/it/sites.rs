@@ -8,33 +8,27 @@
 mod nginx;
 mod walk;
 
-use crate::harness::{Run, crawl};
+use crate::harness::{Run, crawl, skipped};
 use nginx::Nginx;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use walk::{Walk, key};
 
 /// Says that a test could not run for want of a package; a failure where packages are required.
-fn skipped(missing: &str) {
-    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
-    let so_far = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
+fn missing(package: &str) {
     let required = std::env::var("DRAGLINE_REQUIRE_PACKAGES").is_ok_and(|value| value == "1");
-    assert!(!required, "{missing} is not installed, and DRAGLINE_REQUIRE_PACKAGES=1 requires it");
-    // not `eprintln!`, which the test harness keeps to itself
-    let _best_effort =
-        writeln!(std::io::stderr(), "\nSKIPPED: {missing} is not installed ({so_far} skipped so far)");
+    assert!(!required, "{package} is not installed, and DRAGLINE_REQUIRE_PACKAGES=1 requires it");
+    skipped(&format!("{package} is not installed"));
 }
 
 /// Crawls the site of one package and holds crawl, log and files together.
 fn crawl_package(package: &str, index: &str) {
     let root = Path::new("/usr/share/doc").join(package);
     if !root.join(index).is_file() {
-        return skipped(package);
+        return missing(package);
     }
     let Some(server) = Nginx::start(&root) else {
-        return skipped("nginx-light");
+        return missing("nginx-light");
     };
     let seed = server.url(index);
     let run = crawl(&[&seed]);

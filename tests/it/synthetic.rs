@@ -1,6 +1,6 @@
 //! The synthetic website in a process of its own: it knows every page it has, and counts what it was asked.
 
-use crate::harness::{Run, crawl, dragline};
+use crate::harness::{Run, crawl, dragline, size};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -69,11 +69,13 @@ fn every_page_is_requested_once_whatever_decides() {
         &["--dedup", "two-stage", "--filter", "classic"],
         // a filter far too small costs time, not pages
         &["--dedup", "two-stage", "--bits-per-url", "1", "--expected-urls", "1000"],
+        &["--dedup", "two-stage", "--bits-per-url", "2", "--expected-urls", "1000", "--memory", "24MiB"],
         &["--dedup", "exact"],
     ] {
-        let site = Demo::serve(1500, 5);
+        let pages = size(1500, 100_000);
+        let site = Demo::serve(pages, 5);
         let truth: BTreeSet<String> = site.list("/_truth").into_iter().collect();
-        assert_eq!(truth.len(), 1500);
+        assert_eq!(truth.len(), pages as usize);
         let run = site.crawl(mode);
         let requests = site.requests();
         let again: Vec<_> = requests.iter().filter(|(_, times)| **times > 1).collect();

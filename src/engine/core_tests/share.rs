@@ -63,26 +63,34 @@ fn many_hosts_take_turns_in_a_small_share() {
     assert!(robots < 4 * 300, "{robots} requests for robots.txt");
 }
 
+/// Ten thousand hosts in sixteen of the buckets, and one among them that asks for a minute between two
+/// requests: the others end as if it had no page at all.
 #[test]
 fn a_slow_host_does_not_hold_up_its_neighbours_in_their_bucket() {
-    let share = room_for(20).share;
-    let bucket_of = |name: &str| Schedule::new(politeness(), share, true).bucket(name).0;
-    let names = (0..).map(|n| format!("http://h{n}.test")).filter(|name| bucket_of(name) < 2);
-    let names: Vec<String> = names.take(160).collect();
+    let schedule = Schedule::new(politeness(), room_for(20).share, true);
+    let names = (0..).map(|n| format!("http://h{n}.test")).filter(|name| schedule.bucket(name).0 < 16);
+    let names: Vec<String> = names.take(10_000).collect();
     let run = |slow: usize| {
         let mut web = Web { latency: Duration::from_millis(5), ..Web::default() };
-        let hosts = &names[1..];
-        let mut links = urls(&format!("{}/", names[0]), 0..slow);
-        links.extend(hosts.iter().flat_map(|host| urls(&format!("{host}/"), 0..3)));
+        let (slow_host, hosts) = (&names[0], &names[1..]);
+        // its pages wait before and among those of the others
+        let mut links = urls(&format!("{slow_host}/"), 0..slow / 2);
+        for (number, host) in hosts.iter().enumerate() {
+            links.extend(urls(&format!("{host}/"), 0..2));
+            if number.is_multiple_of(hosts.len() / 20) && number / (hosts.len() / 20) < slow / 2 {
+                links.push(format!("{slow_host}/among{number}"));
+            }
+        }
         for url in &links {
             web.page(url, &[]);
         }
         web.answers("http://hub.test/", vec![Answer::Links(links.clone())]);
-        web.robots.insert(names[0].clone(), vec![Ok("User-agent: *\nCrawl-delay: 60\n")]);
+        web.robots.insert(slow_host.clone(), vec![Ok("User-agent: *\nCrawl-delay: 60\n")]);
         let mut simulation = simulation(web, &["http://hub.test/"], &room_for(20));
         assert_eq!(simulation.run(), EndReason::Done);
         assert_eq!(simulation.recorded().len(), links.len() + 1);
-        let slow_name = crate::url::host_of(&names[0]).to_owned();
+        assert!(simulation.most_open < 80, "{} hosts were open", simulation.most_open);
+        let slow_name = crate::url::host_of(slow_host).to_owned();
         let others = simulation.log.iter().filter(|request| request.host != slow_name);
         others.map(|request| request.to).max().expect("they were asked")
     };

@@ -1,8 +1,9 @@
 //! A crawl ends when nothing is left to do: not sooner, and not never.
 
-use crate::harness::crawl;
+use crate::harness::{crawl, crawl_into, size};
 use crate::server::{Answer, Body, Script, Server, page};
 use std::time::Duration;
+use tempfile::TempDir;
 
 #[test]
 fn a_slow_answer_whose_links_come_last_is_waited_for() {
@@ -49,6 +50,37 @@ fn a_chain_is_followed_to_its_end_with_a_filter_far_too_small() {
         assert_eq!(run.number("pages.ok"), 2000, "{dedup}: {}", run.summary);
         assert_eq!(server.pages().len(), 2000, "{dedup}: each page is requested once");
     }
+}
+
+/// Each page of a chain links to the next alone, so that nothing is ready while a doubt waits and each is
+/// settled by itself. More URLs than memory has exact keys for come first: robots.txt forbids them.
+#[test]
+fn a_chain_of_doubts_is_followed_to_its_end() {
+    let length: u32 = size(2000, 100_000);
+    let script = Script::new()
+        .on("/robots.txt", Answer::text("User-agent: *\nDisallow: /closed/\n"))
+        .rule(|request| {
+            let n: u32 = request.path.strip_prefix("/i")?.parse().ok()?;
+            let closed = n * 1400..(n + 1) * 1400;
+            Some(page(&closed.map(|number| format!("/closed/{number}")).collect::<Vec<_>>()))
+        })
+        .rule(move |request| {
+            let n: u32 = request.path.strip_prefix("/c")?.parse().ok()?;
+            Some(page(&if n < length { vec![format!("/c{}", n + 1)] } else { Vec::new() }))
+        });
+    let server = Server::start(script);
+    let mut arguments: Vec<String> = (0..70).map(|n| server.url(&format!("/i{n}"))).collect();
+    arguments.push(server.url("/c0"));
+    arguments.extend(["--bits-per-url", "2", "--expected-urls", "1000", "--memory", "17MiB"].map(Into::into));
+    let directory = TempDir::new().unwrap();
+    arguments.extend(["--delay", "0s", "--allow-private"].map(Into::into));
+    let run = crawl_into(&directory.path().join("crawl"), &arguments);
+    let pages = u64::from(length) + 1 + 70;
+    assert_eq!((run.number("pages.ok"), run.code), (pages, Some(0)), "{}: {}", run.stderr, run.summary);
+    assert_eq!(server.pages().len() as u64, pages, "each page is requested once");
+    assert_eq!(run.skips("robots_denied"), 98_000, "{}", run.summary);
+    assert!(run.number("urls.doubts_settled") > 1000, "{}", run.summary);
+    assert_eq!(run.number("urls.doubts_pending"), 0, "{}", run.summary);
 }
 
 #[test]

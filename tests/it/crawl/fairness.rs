@@ -1,8 +1,9 @@
 //! One slow or large host holds up itself alone, and none of its URLs vanishes.
 
-use crate::harness::crawl;
+use crate::harness::{crawl, crawl_into, dragline, finish, guard, interrupt, resume};
 use crate::server::{Answer, Script, Server, page};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 #[test]
 fn other_hosts_finish_while_a_slow_one_drips() {
@@ -84,4 +85,62 @@ fn every_url_of_a_slow_host_ends_in_a_counted_state() {
     assert_eq!(run.number("urls.unique") + run.number("urls.doubts_pending"), 5001);
     assert!(run.number("urls.queued") > 4000, "{}", run.summary);
     assert_ne!(run.code, Some(0));
+}
+
+/// Hosts far beyond what memory holds at a time share buckets. One of them asks for a minute between
+/// two requests and has pages for hours: the others, whose pages wait before, among and behind its own,
+/// come to their end meanwhile.
+#[test]
+fn a_host_with_a_long_delay_does_not_hold_up_those_that_share_its_bucket() {
+    let hosts = 10_000;
+    let script = Script::new()
+        .on_host("slow.test", "/robots.txt", Answer::text("User-agent: *\nCrawl-delay: 60\n"))
+        .on("/robots.txt", Answer::status(404))
+        .rule(|request| request.path.starts_with("/page").then(|| Answer::html("x")));
+    let server = Server::start(script);
+    let directory = TempDir::new().unwrap();
+    let (list, output) = (directory.path().join("seeds"), directory.path().join("crawl"));
+    let mut seeds = Vec::new();
+    for host in 0..hosts {
+        seeds.push(server.url_of(&format!("h{host}.test"), "/page"));
+        if host % (hosts / 500) == 0 {
+            seeds.push(server.url_of("slow.test", &format!("/page{host}")));
+        }
+    }
+    std::fs::write(&list, seeds.join("\n")).unwrap();
+    let given = ["-i", list.to_str().unwrap(), "--delay", "0s", "--resolve", "*.test:127.0.0.1"];
+    let small = ["--memory", "24MiB", "--allow-private"];
+    let first = crawl_into(&output, &[&given[..], &small, &["--max-pages", "1"]].concat());
+    assert_eq!(first.code, Some(11), "{}", first.stderr);
+    let status = dragline().arg("status").arg(&output).arg("--json").output().unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    let in_buckets = status["frontier"]["other_hosts"].as_u64().unwrap();
+    assert!(in_buckets > hosts as u64 / 2, "they were to share buckets: {status}");
+
+    let mut child = resume(&output, &["--max-pages", "1000000"]);
+    let began = Instant::now();
+    // two requests of each host: robots.txt and the page
+    while server.asked() < 2 * hosts {
+        assert!(began.elapsed() < guard(), "only {} requests", server.asked());
+        assert!(child.try_wait().unwrap().is_none(), "the slow host has pages for hours");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    while server.log().iter().filter(|request| request.host != "slow.test" && request.path == "/page").count()
+        < hosts
+    {
+        assert!(began.elapsed() < guard(), "only {} requests", server.asked());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    interrupt(&child);
+    let run = finish(child, &output);
+    assert_eq!(run.code, Some(10), "{}", run.stderr);
+    let log = server.log();
+    let slow: Vec<_> = log.iter().filter(|r| r.host == "slow.test" && r.path != "/robots.txt").collect();
+    assert!(slow.len() < 20, "{} requests of the slow host, of 500", slow.len());
+    for pair in slow.windows(2) {
+        assert!(pair[1].at >= pair[0].at + Duration::from_secs(60), "a minute between two: {pair:?}");
+    }
+    assert_eq!(run.number("pages.ok"), hosts as u64 + slow.len() as u64, "{}", run.summary);
+    let (peak, budget) = (run.number("memory.peak_rss_bytes"), run.number("memory.budget_bytes"));
+    assert!(peak <= budget, "{peak} bytes of {budget}");
 }

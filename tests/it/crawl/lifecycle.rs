@@ -2,7 +2,7 @@
 
 #[cfg(target_os = "linux")]
 use crate::harness::wait;
-use crate::harness::{crawl, crawl_into, dragline, finish, rows, start};
+use crate::harness::{crawl, crawl_into, dragline, finish, interrupt, rows, start};
 use crate::server::{Answer, Body, Script, Server, page};
 use std::path::Path;
 use std::process::Command;
@@ -26,10 +26,6 @@ fn wait_for_pages(server: &Server) {
         std::thread::sleep(Duration::from_millis(10));
     }
     panic!("the crawl asked for nothing");
-}
-
-fn interrupt(child: &std::process::Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
 
 #[test]

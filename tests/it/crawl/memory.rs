@@ -1,8 +1,13 @@
 //! The budget holds for the whole process, as the system counts it.
 
-use crate::harness::{Run, crawl, dragline};
+use crate::harness::{Run, crawl, dragline, finish, guard, program, wait};
 use crate::server::{Answer, Body, Script, Server, brotli_stored, gzip, page, zstd};
-use std::time::Duration;
+use dragline::config::{Count, Options, Size, Span};
+use dragline::{Crawl, Page, Silent, Sink};
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// The most that was resident, in bytes, and what was allowed.
 fn peak(run: &Run) -> (u64, u64) {
@@ -111,4 +116,123 @@ fn codings_are_offered_as_the_budget_allows() {
             assert_eq!(wide["error"]["kind"], "decode", "{wide}");
         }
     }
+}
+
+/// A sink that takes its time over each page, and may want its body.
+struct Slow {
+    bodies: bool,
+    bytes: usize,
+    pages: usize,
+}
+
+impl Sink for Slow {
+    fn page(&mut self, page: &Page<'_>) -> std::io::Result<()> {
+        std::thread::sleep(Duration::from_millis(40));
+        self.pages += 1;
+        self.bytes += page.body.map_or(0, <[u8]>::len);
+        assert!(!self.bodies || page.record.error.is_some() || page.body.is_some(), "a body was promised");
+        Ok(())
+    }
+
+    fn wants_bodies(&self) -> bool {
+        self.bodies
+    }
+}
+
+/// What the child of the tests below does: a crawl by the library, whose sink is slow.
+fn crawl_with_a_slow_sink(seed: &str, output: &Path, bodies: bool) {
+    dragline::budget::economize();
+    let options = Options {
+        memory: Some(Size(32 << 20)),
+        concurrency: Some(64),
+        delay: Some(Span(Duration::ZERO)),
+        allow_private: Some(true),
+        max_pages: Some(Count(1000)),
+        ..Options::default()
+    };
+    let sink = Slow { bodies, bytes: 0, pages: 0 };
+    let crawl = Crawl::builder().options(options).seed(seed).output(output).sink(sink).build().unwrap();
+    crawl.run(&mut Silent).unwrap();
+}
+
+/// The variables by which this binary is told that it is such a child.
+const SEED: &str = "SLOW_SINK_SEED";
+const OUTPUT: &str = "SLOW_SINK_OUTPUT";
+
+/// Runs one test of this binary once more, in a process of its own whose memory is its own.
+fn in_a_child(test: &str, bodies: bool) {
+    if let Some((seed, output)) = std::env::var(SEED).ok().zip(std::env::var_os(OUTPUT)) {
+        return crawl_with_a_slow_sink(&seed, Path::new(&output), bodies);
+    }
+    let server = at_once(64, &Answer::html("<title>large</title>").body(Body::Filled(10 << 20)));
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let mut command = program(std::env::current_exe().unwrap());
+    command.args([&format!("crawl::memory::{test}"), "--exact", "--test-threads", "1"]);
+    let child = command.env(SEED, server.url("/")).env(OUTPUT, &output).spawn().unwrap();
+    let run = finish(child, &output);
+    assert_eq!((run.number("pages.ok"), run.code), (65, Some(0)), "{}", run.stderr);
+    assert_eq!(run.number("bytes.decoded") >> 20, 640, "{}", run.summary);
+    let (peak, budget) = peak(&run);
+    assert_eq!(budget, 32 << 20);
+    assert!(peak <= budget, "{peak} bytes of {budget}");
+}
+
+#[test]
+fn sixty_four_large_bodies_wait_for_a_slow_sink_inside_the_budget() {
+    in_a_child("sixty_four_large_bodies_wait_for_a_slow_sink_inside_the_budget", false);
+}
+
+/// The plan does not know that a sink wants whole bodies. One of them at a time is held, and this budget has
+/// room for that.
+#[test]
+fn sixty_four_large_bodies_are_held_one_by_one_for_a_slow_sink() {
+    in_a_child("sixty_four_large_bodies_are_held_one_by_one_for_a_slow_sink", true);
+}
+
+/// Nobody reads what the crawl says, and the pipe is full before it says anything. It may wait, and must
+/// not gather; once somebody reads, it ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn sixty_four_large_bodies_and_a_reader_that_does_not_read() {
+    let server = at_once(64, &Answer::html("<title>large</title>").body(Body::Filled(10 << 20)));
+    let directory = TempDir::new().unwrap();
+    let (pipe, output) = (directory.path().join("pipe"), directory.path().join("crawl"));
+    // both ends are open in the shell, and 64 KiB are all that a pipe holds
+    let script = r#"mkfifo "$1" && exec 3<>"$1" && head -c 65536 /dev/zero >&3 && shift && exec "$@" 2>&3"#;
+    let mut command = program("sh");
+    command.args(["-c", script, "sh"]).arg(&pipe).arg(env!("CARGO_BIN_EXE_dragline"));
+    command.args(["crawl", &server.url("/"), "--allow-private", "--delay", "0s", "--memory", "32MiB"]);
+    command.args(["--concurrency", "64", "--progress", "plain", "--stats-interval", "100ms"]);
+    let mut child = command.arg("-o").arg(&output).spawn().unwrap();
+    let began = Instant::now();
+    // until nothing moves any more: its peak is what it is by then
+    let mut before = (0, 0);
+    loop {
+        std::thread::sleep(Duration::from_secs(2));
+        assert!(began.elapsed() < guard(), "the crawl does not come to rest");
+        let now = (server.asked(), ticks(child.id()));
+        if now == before && server.asked() > 0 {
+            break;
+        }
+        before = now;
+    }
+    assert!(child.try_wait().unwrap().is_none(), "it has words left that nobody has read");
+    let mut reader = std::fs::File::open(&pipe).unwrap();
+    let reading = std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
+    assert_eq!(wait(&mut child), Some(0));
+    reading.join().unwrap().unwrap();
+    let run = Run::left_in(&output, Some(0), String::new());
+    assert_eq!(run.number("pages.ok"), 65, "{}", run.summary);
+    let (peak, budget) = peak(&run);
+    assert!(peak <= budget, "{peak} bytes of {budget}");
+}
+
+/// Processor time that a process has used, in clock ticks: fields 14 and 15 of `/proc/PID/stat`, see proc(5).
+#[cfg(target_os = "linux")]
+fn ticks(process: u32) -> u64 {
+    let mut text = String::new();
+    std::fs::File::open(format!("/proc/{process}/stat")).unwrap().read_to_string(&mut text).unwrap();
+    let (_, fields) = text.rsplit_once(')').unwrap();
+    fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum()
 }

@@ -13,6 +13,7 @@ mod lifecycle;
 mod limits;
 mod links;
 mod memory;
+mod misses;
 mod politeness;
 mod redirects;
 mod retries;

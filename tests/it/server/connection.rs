@@ -1,7 +1,7 @@
 //! One connection: requests in, scripted answers out.
 
 use super::answer::{Answer, Body};
-use super::{REQUESTS, Request, Shared, now};
+use super::{Request, Shared, now, requests_answered};
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -28,7 +28,7 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         let answer = shared.script.answer(&request, earlier);
         pause(answer.pause, shared);
         let finished = || {
-            if let Some(entry) = shared.log.lock().unwrap().get_mut(index) {
+            if let Some(entry) = shared.log.lock().unwrap().requests.get_mut(index) {
                 entry.finished = Some(now());
             }
         };
@@ -42,13 +42,14 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
 /// Writes a request into the log; returns its place and how many of its host and path came before.
 fn note(request: &Request, shared: &Shared) -> Option<(usize, usize)> {
     let mut log = shared.log.lock().unwrap();
-    if log.len() >= REQUESTS {
+    if log.requests.len() >= requests_answered() {
         return None;
     }
-    let same = |other: &&Request| other.path == request.path && other.host == request.host;
-    let earlier = log.iter().filter(same).count();
-    log.push(request.clone());
-    Some((log.len() - 1, earlier))
+    let times = log.asked.entry((request.host.clone(), request.path.clone())).or_default();
+    *times += 1;
+    let earlier = *times - 1;
+    log.requests.push(request.clone());
+    Some((log.requests.len() - 1, earlier))
 }
 
 /// The head of the next request, or nothing where the peer left or the server is over.

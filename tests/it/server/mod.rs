@@ -10,6 +10,8 @@ mod script;
 pub(crate) use answer::{Answer, Body, brotli_stored, deflate, gzip, page, zstd};
 pub(crate) use script::Script;
 
+use crate::harness::{guard, size};
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -18,9 +20,14 @@ use std::time::{Duration, Instant};
 /// Connections served at one time; more are closed at once.
 const CONNECTIONS: usize = 1024;
 /// Requests answered in all.
-const REQUESTS: usize = 50_000;
+fn requests_answered() -> usize {
+    size(50_000, 5_000_000)
+}
+
 /// The life of a server.
-const LIFE: Duration = Duration::from_secs(300);
+fn life() -> Duration {
+    guard() + Duration::from_secs(60)
+}
 
 /// The one clock of all servers, so that their logs can be laid side by side.
 pub(crate) fn now() -> Duration {
@@ -55,10 +62,17 @@ impl Request {
     }
 }
 
+/// All requests, and how often each host and path was asked for.
+#[derive(Default)]
+struct Log {
+    requests: Vec<Request>,
+    asked: HashMap<(String, String), usize>,
+}
+
 /// What the connections share.
 struct Shared {
     script: Script,
-    log: Mutex<Vec<Request>>,
+    log: Mutex<Log>,
     stopped: AtomicBool,
     connections: AtomicUsize,
     started: Instant,
@@ -66,7 +80,7 @@ struct Shared {
 
 impl Shared {
     fn over(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed) || self.started.elapsed() > LIFE
+        self.stopped.load(Ordering::Relaxed) || self.started.elapsed() > life()
     }
 }
 
@@ -90,7 +104,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             script,
-            log: Mutex::new(Vec::new()),
+            log: Mutex::default(),
             stopped: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
             started: Instant::now(),
@@ -127,9 +141,14 @@ impl Server {
 
     /// All requests so far, in order of arrival.
     pub(crate) fn log(&self) -> Vec<Request> {
-        let mut log = self.shared.log.lock().unwrap().clone();
+        let mut log = self.shared.log.lock().unwrap().requests.clone();
         log.sort_by_key(|request| request.at);
         log
+    }
+
+    /// How many requests there were so far.
+    pub(crate) fn asked(&self) -> usize {
+        self.shared.log.lock().unwrap().requests.len()
     }
 
     /// The requests of one path.
