@@ -158,7 +158,43 @@ pub struct InFlight {
     pub one: u64,
 }
 
+/// What fetching may hold beside connections; in bytes, but for the number of look-ups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FetchMemory {
+    /// Bodies and outcomes.
+    pub in_flight: InFlight,
+    /// Answers of DNS that are remembered.
+    pub answers: u64,
+    /// Look-ups under way at a time.
+    pub lookups: usize,
+    /// Cookies, where they are kept.
+    pub cookies: u64,
+}
+
+/// Of the caches one part in so many is for what DNS said, …
+const ANSWERS_DIVISOR: u64 = 8;
+/// … one for cookies, where they are kept, and one for look-ups under way. Whoever has
+/// the hosts takes three quarters.
+const COOKIES_DIVISOR: u64 = 16;
+const LOOKUPS_DIVISOR: u64 = 16;
+/// What a look-up under way costs, in bytes: two questions, each put several times over sockets
+/// with buffers of their own. Measured with 64 names that nobody answers for.
+const LOOKUP_BYTES: u64 = 48 << 10;
+/// Look-ups under way at least and at most, whatever the budget.
+const LOOKUPS: std::ops::RangeInclusive<u64> = 16..=64;
+
 impl Plan {
+    /// What fetching may hold.
+    pub fn fetch_memory(&self) -> FetchMemory {
+        let lookups = self.caches / LOOKUPS_DIVISOR / LOOKUP_BYTES;
+        FetchMemory {
+            in_flight: self.in_flight(),
+            answers: self.caches / ANSWERS_DIVISOR,
+            lookups: lookups.clamp(*LOOKUPS.start(), *LOOKUPS.end()) as usize,
+            cookies: self.caches / COOKIES_DIVISOR,
+        }
+    }
+
     /// How the share of bodies is used: every request has 48 KiB of it for itself.
     pub fn in_flight(&self) -> InFlight {
         let requests = self.connections / CONNECTION_BYTES;

@@ -51,8 +51,8 @@ impl Core {
                 self.note_host_state(origin);
                 Ok(())
             }
-            Outcome::Address { origin, address } => {
-                self.schedule.resolved(origin, address.ok());
+            Outcome::Address { origin, found } => {
+                self.apply_look_up(origin, found, now);
                 Ok(())
             }
         }
@@ -158,7 +158,13 @@ impl Core {
         }
     }
 
-    fn fail_host(&mut self, id: OriginId, started: Moment, error: Option<&PageError>, now: Moment) {
+    pub(super) fn fail_host(
+        &mut self,
+        id: OriginId,
+        started: Moment,
+        error: Option<&PageError>,
+        now: Moment,
+    ) {
         self.host_changed = true;
         let failed = self.schedule.host_failed(id, started, now);
         let host = self.schedule.host_mut(id);

@@ -157,7 +157,7 @@ impl CrawlBuilder {
                 let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
                 setup::take_seeds(&mut core, seeds.into_iter().map(Ok), &canonicalizer, &secret)?;
-                (core, secret, Fetcher::new(&config, list.hosts, plan.in_flight())?, None, plan)
+                (core, secret, Fetcher::new(&config, list.hosts, plan.fetch_memory())?, None, plan)
             }
             Output::Path(_) | Output::Claimed(_) => {
                 let mut directory = match self.output {
@@ -172,7 +172,7 @@ impl CrawlBuilder {
                 let list = seed_list(&incoming, setup::lines(&incoming)?, &canonicalizer, &config)?;
                 let parts = parts(&list, setup::seal(&incoming)?)?;
                 let plan = parts.plan;
-                let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
+                let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let secret = new_secret()?;
                 directory.begin()?;
@@ -188,7 +188,7 @@ impl CrawlBuilder {
                     .map_err(StateError::io(&path))?;
                 let parts = parts(&list, setup::seal(&path)?)?;
                 let plan = parts.plan;
-                let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
+                let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let died = !directory.has_summary();
                 let (mut core, secret) = parts.resumed(directory.path(), setup::lines(&path)?, died)?;
@@ -197,6 +197,8 @@ impl CrawlBuilder {
                 (core, secret, fetcher, Some(directory), plan)
             }
         };
+        let names = fetcher.clone();
+        core.ask_ahead(move |host| names.asks_dns(host));
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
         let (limits, batch_text) = link_limits(plan.in_flight().one);
         let scratch = std::sync::Mutex::default();
@@ -252,12 +254,17 @@ fn seed_list(
 /// many as there may be while they are merged, runs of keys, and what every process has.
 const OTHER_FILES: usize = 384;
 
+/// Files that a crawl with so many requests in flight may have open.
+pub(super) fn files_needed(concurrency: usize) -> usize {
+    // Idle connections are kept beside those in use.
+    concurrency.saturating_mul(2).saturating_add(OTHER_FILES)
+}
+
 /// Fails where the system lets this process have too few files open for the connections wanted:
 /// every host would seem to be down.
 fn check_open_files(concurrency: usize) -> Result<(), SetupError> {
     let Some(limit) = crate::budget::most_open_files() else { return Ok(()) };
-    // Idle connections are kept beside those in use.
-    let needed = concurrency.saturating_mul(2).saturating_add(OTHER_FILES);
+    let needed = files_needed(concurrency);
     if limit >= needed as u64 {
         return Ok(());
     }

@@ -12,6 +12,7 @@ use super::buckets::Buckets;
 use super::job::Buffers;
 use super::journal::{Journal, KeptAttempt};
 use super::keeper::Keeper;
+use super::names::AsksDns;
 use super::observer::Event;
 use super::shadow::DepthShadow;
 use super::state::{CrawlState, SeedsSeal};
@@ -117,6 +118,10 @@ pub(crate) struct Core {
     pub(super) pages_in_flight: u64,
     /// All jobs in flight.
     pub(super) in_flight: usize,
+    /// Look-ups of names among them.
+    pub(super) lookups_in_flight: usize,
+    /// Which names are looked up ahead; none where absent.
+    pub(super) asks_dns: Option<AsksDns>,
     /// Candidates claimed or waiting for their time.
     pub(super) held: u64,
     pub(super) events: Vec<Event>,
@@ -181,6 +186,8 @@ impl Core {
             counters: Counters::default(),
             pages_in_flight: 0,
             in_flight: 0,
+            lookups_in_flight: 0,
+            asks_dns: None,
             held: 0,
             events: Vec::new(),
             stop: None,
@@ -217,11 +224,6 @@ impl Core {
 
     pub(crate) fn sinks(&mut self) -> &mut [Box<dyn Sink>] {
         &mut self.sinks
-    }
-
-    /// Jobs in flight.
-    pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight
     }
 
     pub(crate) fn take_events(&mut self) -> Vec<Event> {

@@ -56,7 +56,7 @@ impl Drive<'_> {
     /// Runs to the end.
     pub(crate) async fn run(mut self) -> Result<EndReason, CoreError> {
         let concurrency = self.shared.config.concurrency.max(1);
-        let (sender, mut outcomes) = mpsc::channel(concurrency);
+        let (sender, mut outcomes) = mpsc::channel(concurrency + self.core.most_lookups());
         let before = self.core.elapsed_before();
         let end = self.shared.config.max_time.map(|time| Moment::START.after(time.saturating_sub(before)));
         let mut tick = self.now().after(TICK);
@@ -107,7 +107,7 @@ impl Drive<'_> {
         concurrency: usize,
         sender: &mpsc::Sender<Delivered>,
     ) -> Result<Dispatched, CoreError> {
-        while self.core.in_flight() < self.pressure.most_in_flight(concurrency) {
+        while self.core.requests_in_flight() < self.pressure.most_in_flight(concurrency) {
             match self.core.next(self.now())? {
                 Next::Ready(job) => self.spawn(job, sender.clone()),
                 Next::NotBefore(at) => return Ok(Dispatched::Until(Some(at))),
@@ -146,7 +146,7 @@ impl Drive<'_> {
         let urgency = *self.stop.borrow_and_update();
         if urgency == Urgency::Finish {
             self.core.stop(EndReason::Signal);
-            self.observer.event(&Event::Stopping { in_flight: self.core.in_flight() });
+            self.observer.event(&Event::Stopping { in_flight: self.core.requests_in_flight() });
         }
         urgency == Urgency::SaveNow
     }

@@ -1,9 +1,9 @@
 //! What the owner hands to a worker, and what it gets back.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::fetch::{LookedUp, NoAddress};
 use crate::frontier::{Attempt, OriginId};
 use crate::model::{Link, LinkBatch, PageError, Record};
 use crate::robots::RobotsRules;
@@ -28,6 +28,8 @@ pub(crate) enum Job {
         origin: OriginId,
         /// `scheme://host[:port]`.
         name: Arc<str>,
+        /// Look-ups of it that failed before.
+        failures: u32,
     },
 }
 
@@ -86,8 +88,8 @@ pub(crate) enum Outcome {
     Address {
         /// An origin of the host.
         origin: OriginId,
-        /// The address that will be connected to.
-        address: Result<IpAddr, PageError>,
+        /// The address that will be connected to, and how long it holds.
+        found: Result<LookedUp, NoAddress>,
     },
 }
 

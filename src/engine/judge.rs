@@ -44,9 +44,12 @@ pub(super) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
+/// Statuses from here on are of no class, and mean what 500 does (RFC 9110 section 15).
+const NO_CLASS: u16 = 600;
+
 /// Whether the head alone says what is to be done; a damaged body changes nothing then.
 pub(super) fn told_by_head(status: u16) -> bool {
-    is_redirect(status) || matches!(status, 400 | 404 | 408 | 410 | 425 | 429 | 500..=599)
+    is_redirect(status) || matches!(status, 400 | 404 | 408 | 410 | 425 | 429 | 500..=599 | NO_CLASS..)
 }
 
 /// What is to be done about an answer, by its head.
@@ -57,7 +60,7 @@ pub(super) fn judge(shared: &Shared, outcome: &mut PageOutcome, status: u16, res
             outcome.retry_after = retry_after(response);
             outcome.verdict = Verdict::SlowDown;
         }
-        408 | 425 | 500 | 502 | 504 => outcome.verdict = Verdict::Retry,
+        408 | 425 | 500 | 502 | 504 | NO_CLASS.. => outcome.verdict = Verdict::Retry,
         400 | 404 | 410 if !outcome.job.attempt.respelled => {
             if let Some((url, origin_length)) = other_spelling(shared, &outcome.record.url) {
                 outcome.verdict = Verdict::Respell { url, origin_length };

@@ -19,6 +19,7 @@ mod job;
 mod journal;
 mod judge;
 mod keeper;
+mod names;
 mod next;
 mod observer;
 mod plan;

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use super::core::{Core, CoreError, CoreSettings};
 use super::crawl::SetupError;
 use super::keeper::{FRONTIER, Keeper, KeeperSettings, MANIFEST, Pace, VISITED, log_name};
+use super::names;
 use super::plan::{self, FilterPlan};
 use super::recovery::{read_state, remove_old_logs};
 use super::state::SeedsSeal;
@@ -53,7 +54,9 @@ impl Parts {
 
     fn core(self, secret: &KeySecret, frontier: Box<dyn Frontier + Send>, visited: Visited) -> Core {
         let share = host_share(&self.plan, secret);
-        let schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
+        let mut schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
+        let lookups = self.plan.fetch_memory().lookups;
+        schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency));
         Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks)
     }
 
@@ -159,7 +162,8 @@ fn place(storage: Arc<dyn Storage>, directory: &Path) -> Place {
     Place { storage, directory: directory.to_owned() }
 }
 
-/// Half of what the caches have is for hosts in use and their rules, a quarter for what is remembered of others.
+/// Half of what the caches have is for hosts in use and their rules, a quarter for what is remembered of
+/// others; the rest is for fetching (see `Plan::fetch_memory`).
 fn host_share(plan: &Plan, secret: &KeySecret) -> HostShare {
     HostShare {
         open_bytes: plan.caches / 2,

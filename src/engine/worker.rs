@@ -4,7 +4,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ use super::{robots, timestamp};
 use crate::budget::{Lease, StepCounts};
 use crate::config::Config;
 use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
-use crate::fetch::{FetchError, FetchRequest, Fetcher, Response};
+use crate::fetch::{FetchError, FetchRequest, Fetcher, LookedUp, NoAddress, Response};
 use crate::model::{ErrorKind, KeyHash, Link, PageError, Record, Truncation, UrlKey};
 use crate::scope::Scope;
 use crate::url::{Canonicalizer, KeySecret};
@@ -98,24 +97,23 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Deli
                 robots::ask(&shared.fetcher, &shared.canonicalizer, &shared.config, &url, hops).await;
             delivery.outcome = Some(Outcome::Robots { origin, answer });
         }
-        Job::Address { origin, name } => {
-            let mut delivery = Delivery::new(Outcome::Address { origin, address: Err(broken()) }, sender);
-            let address = address(&shared, &name).await;
-            delivery.outcome = Some(Outcome::Address { origin, address });
+        Job::Address { origin, name, failures } => {
+            let error = FetchError::new(ErrorKind::Other, false, BROKEN);
+            let found = Err(NoAddress { error, holds_for: None });
+            let mut delivery = Delivery::new(Outcome::Address { origin, found }, sender);
+            let found = look_up(&shared, &name, failures).await;
+            delivery.outcome = Some(Outcome::Address { origin, found });
         }
     }
 }
 
-async fn address(shared: &Shared, origin: &str) -> Result<IpAddr, PageError> {
-    let url = ::url::Url::parse(origin)
-        .map_err(|error| PageError { kind: ErrorKind::Other, detail: error.to_string() })?;
-    let host = url.host_str().unwrap_or_default();
+async fn look_up(shared: &Shared, origin: &str, failures: u32) -> Result<LookedUp, NoAddress> {
+    let url = ::url::Url::parse(origin).map_err(|error| NoAddress {
+        error: FetchError::new(ErrorKind::Other, false, error.to_string()),
+        holds_for: None,
+    })?;
     let port = url.port_or_known_default().unwrap_or(80);
-    let addresses = shared.fetcher.resolve(host, port).await.map_err(page_error)?;
-    addresses
-        .first()
-        .copied()
-        .ok_or_else(|| PageError { kind: ErrorKind::Dns, detail: "no address".to_owned() })
+    shared.fetcher.look_up(url.host_str().unwrap_or_default(), port, failures).await
 }
 
 pub(super) fn page_error(error: FetchError) -> PageError {

@@ -10,6 +10,7 @@ mod crawl;
 mod damage;
 mod disk_full;
 mod harness;
+mod name_server;
 mod report_cases;
 mod resume;
 mod robots_access;

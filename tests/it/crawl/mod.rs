@@ -5,8 +5,10 @@
 mod accounts;
 mod body;
 mod cookies;
+mod dns;
 mod end;
 mod fairness;
+mod framing;
 mod lifecycle;
 mod limits;
 mod links;
