@@ -128,7 +128,7 @@ fn open(disk: &SimulatedDisk, kind: Kind) -> Result<Simulation, SetupError> {
         storage.sync_directory(directory).map_err(fault)?;
         (core, secret)
     };
-    setup::take_seeds(&mut core, seeds().map(Ok), &canonicalizer, &secret)?;
+    setup::take_seeds(&mut core, seeds().map(Ok), &[], &canonicalizer, &secret)?;
     Ok(Simulation {
         core,
         web: web(),
@@ -338,6 +338,7 @@ fn settings(config: &Config, filter: &super::plan::FilterPlan) -> CoreSettings {
         max_pages: None,
         max_retry_after: config.max_retry_after,
         obey_robots: true,
+        sitemaps: true,
         log_skipped: config.log_skipped,
         largest_filter: filter.largest,
         most_doubts: 40,

@@ -32,6 +32,7 @@ mod settle;
 mod setup;
 mod shadow;
 mod shutdown;
+mod sitemap;
 mod skip;
 mod state;
 mod status;
