@@ -6,6 +6,7 @@
 use memchr::memchr;
 
 use super::LONGEST;
+use super::document_type::DocumentType;
 
 /// Who is told of tags and text.
 pub(super) trait Events {
@@ -36,17 +37,6 @@ enum State {
     DocumentType(DocumentType),
     /// Something that nothing sound has: no more is read.
     Over,
-}
-
-/// Where in a document type declaration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct DocumentType {
-    in_subset: bool,
-    quote: Option<u8>,
-    /// Characters of `<!--` seen.
-    comment_begun: u8,
-    in_comment: bool,
-    dashes: u8,
 }
 
 /// See the module's description.
@@ -267,42 +257,6 @@ impl Lexer {
         }
         self.state = State::DocumentType(place);
         text.len()
-    }
-}
-
-impl DocumentType {
-    /// Takes one byte; whether it ends the declaration.
-    fn step(&mut self, byte: u8) -> bool {
-        if self.in_comment {
-            match byte {
-                b'-' => self.dashes = (self.dashes + 1).min(2),
-                b'>' if self.dashes == 2 => self.in_comment = false,
-                _ => self.dashes = 0,
-            }
-            return false;
-        }
-        if let Some(quote) = self.quote {
-            self.quote = (quote != byte).then_some(quote);
-            return false;
-        }
-        self.comment_begun = match (self.comment_begun, byte) {
-            (_, b'<') => 1,
-            (1, b'!') => 2,
-            (2, b'-') => 3,
-            (3, b'-') => {
-                (self.in_comment, self.dashes) = (true, 0);
-                0
-            }
-            _ => 0,
-        };
-        match byte {
-            b'"' | b'\'' => self.quote = Some(byte),
-            b'[' => self.in_subset = true,
-            b']' => self.in_subset = false,
-            b'>' => return !self.in_subset,
-            _ => {}
-        }
-        false
     }
 }
 

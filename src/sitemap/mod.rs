@@ -18,6 +18,7 @@
 
 mod decode;
 mod document;
+mod document_type;
 mod elements;
 mod lines;
 mod markup;
