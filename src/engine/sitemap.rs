@@ -33,14 +33,14 @@ pub(super) use reading::read;
 #[derive(Debug)]
 pub(crate) struct Part {
     /// The sitemap.
-    from: Arc<str>,
+    pub(super) from: Arc<str>,
     /// Steps from the first sitemap to those that this one names.
-    hops: u32,
+    pub(super) hops: u32,
     /// Which state of the scope they were held against, the oldest where it changed meanwhile.
-    scope_generation: u64,
-    links: LinkBatch,
+    pub(super) scope_generation: u64,
+    pub(super) links: LinkBatch,
     /// Told, with the emptied batch, that they were taken in.
-    taken: oneshot::Sender<LinkBatch>,
+    pub(super) taken: oneshot::Sender<LinkBatch>,
 }
 
 /// What was found out in reading a sitemap, beside its entries.

@@ -140,7 +140,7 @@ async fn page(shared: &Shared, outcome: &mut PageOutcome, parts: &mpsc::Sender<P
     let keep_alive = outcome.job.attempt.failures == 0;
     let mut lease = None;
     let max_body = sitemap::most_bytes(outcome.job.attempt.candidate.via);
-    match shared.fetcher.get(&FetchRequest { keep_alive, max_body, ..FetchRequest::new(&url) }).await {
+    match shared.fetcher.get(&FetchRequest { max_body, keep_alive, ..FetchRequest::new(&url) }).await {
         Ok(response) => lease = Some(read(shared, outcome, response, parts).await),
         Err(error) if error.skip_reason().is_some() => {
             outcome.refused = true;

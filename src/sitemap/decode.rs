@@ -36,8 +36,8 @@ impl TextDecoder {
         if self.decoder.is_some() {
             return self.decode(bytes, last, &mut text);
         }
-        let held = bytes.len().min(PRESCAN - self.head.len());
-        self.head.extend_from_slice(&bytes[..held]);
+        let taken = bytes.len().min(PRESCAN - self.head.len());
+        self.head.extend_from_slice(&bytes[..taken]);
         let told = self.declared.is_some() || self.head.len() == PRESCAN || declaration_is_over(&self.head);
         if !last && !told {
             return;
@@ -45,7 +45,7 @@ impl TextDecoder {
         let encoding = self.declared.or_else(|| encoding_of(&self.head)).unwrap_or(UTF_8);
         self.decoder = Some(encoding.new_decoder());
         let head = std::mem::take(&mut self.head);
-        let rest = &bytes[held..];
+        let rest = &bytes[taken..];
         self.decode(&head, last && rest.is_empty(), &mut text);
         if !rest.is_empty() {
             self.decode(rest, last, &mut text);

@@ -121,8 +121,7 @@ impl Lexer {
     fn in_tag(&mut self, text: &str, mut quote: Option<u8>, events: &mut impl Events) -> usize {
         for (at, byte) in text.bytes().enumerate() {
             match (quote, byte) {
-                (Some(open), close) if open == close => quote = None,
-                (Some(_), _) => {}
+                (Some(open), close) => quote = (open != close).then_some(open),
                 (None, b'"' | b'\'') => quote = Some(byte),
                 (None, b'>') => {
                     if self.keep(&text[..at]) {
@@ -283,11 +282,11 @@ mod tests {
     impl Events for Heard {
         fn open(&mut self, name: &str, attributes: &str, empty: bool) {
             let end = if empty { "/" } else { "" };
-            self.0.push_str(&format!("<{name}|{attributes}{end}>"));
+            self.0.extend(["<", name, "|", attributes, end, ">"]);
         }
 
         fn close(&mut self, name: &str) {
-            self.0.push_str(&format!("</{name}>"));
+            self.0.extend(["</", name, ">"]);
         }
 
         fn text(&mut self, piece: &str, literal: bool) {

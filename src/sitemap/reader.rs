@@ -64,7 +64,7 @@ impl SitemapReader {
             Body::Markup(_, document) => Some(&document.found),
             Body::Lines(lines) => Some(&lines.found),
         };
-        found.into_iter().flat_map(|found| found.entries())
+        found.into_iter().flat_map(super::Found::entries)
     }
 
     /// Lets go of the entries that wait.

@@ -18,15 +18,13 @@ pub(super) fn decode(text: &str, out: &mut String) -> bool {
             out.push('&');
             continue;
         };
-        match character(name) {
-            Some(character) => out.push(character),
-            None => {
-                all_known = false;
-                out.push('&');
-                continue;
-            }
+        if let Some(character) = character(name) {
+            out.push(character);
+            rest = &rest[name.len() + 1..];
+        } else {
+            all_known = false;
+            out.push('&');
         }
-        rest = &rest[name.len() + 1..];
     }
     out.push_str(rest);
     all_known
