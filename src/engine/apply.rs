@@ -46,12 +46,11 @@ impl Core {
                     RobotsState::Fetching { booked, .. } => booked,
                     _ => origin,
                 };
-                self.take_named_sitemaps(origin, sitemaps)?;
                 self.apply_robots(origin, answer, now);
                 self.schedule.finished(booked, false, now);
                 self.schedule.refresh(origin);
                 self.note_host_state(origin);
-                Ok(())
+                self.take_named_sitemaps(origin, sitemaps)
             }
             Outcome::Address { origin, address } => {
                 self.schedule.resolved(origin, address.ok());

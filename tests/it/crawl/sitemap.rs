@@ -302,6 +302,8 @@ fn what_is_larger_than_the_protocol_allows_is_told_and_read() {
         assert_eq!(server.count(path), 1, "{path}");
     }
     assert_eq!(notes(&run), [5, 60_001 + 50_000 + 3, 3, 4]);
+    let (peak, budget) = (run.number("memory.peak_rss_bytes"), run.number("memory.budget_bytes"));
+    assert!(peak <= budget, "{peak} bytes of {budget}");
     assert_eq!(run.skips("out_of_scope"), 110_000);
     for path in ["/bomb.gz", "/coded", "/endless"] {
         assert_eq!(run.page(&server.url(path))["truncated"], "length", "{path}");
