@@ -17,7 +17,7 @@ mod span;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{Canonicalization, Config, ConfigError};
+use crate::config::{Canonicalization, Config, ConfigError, ScopeKind};
 use crate::model::SkipReason;
 use crate::store::{Decoder, Encoder, Malformed};
 use crate::url::{Canonicalizer, Parts, Reject, Rules};
@@ -85,6 +85,23 @@ impl Scope {
             return Err(SkipReason::OutOfScope);
         }
         self.check_expressions(requested)
+    }
+
+    /// Whether an `--exclude` matches.
+    pub fn excludes(&self, requested: &str) -> bool {
+        self.exclude.matches(requested)
+    }
+
+    /// Whether a robots.txt, given by its URL, may name a sitemap on a host: it may name any where its own
+    /// host has pages in scope. Of directories it is not known on which hosts they are, so that each
+    /// robots.txt may name those of its own host; single pages need no sitemap.
+    pub fn lets_name_sitemap(&self, robots: &str, host: &str) -> bool {
+        let parts = Parts::of(robots);
+        match self.span.kind() {
+            ScopeKind::Page => false,
+            ScopeKind::Prefix => robots[parts.host] == *host,
+            ScopeKind::Host | ScopeKind::Domain | ScopeKind::Any => self.span.contains(robots, &parts),
+        }
     }
 
     /// The part of [`check`](Self::check) that no seed moves: `--exclude` and `--include`.

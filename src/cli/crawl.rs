@@ -70,7 +70,7 @@ pub(super) fn run_to_the_end(crawl: Crawl, mut display: Display, path: &Path) ->
     Ok(summary.end_reason.into())
 }
 
-/// Collects the seeds; fails where none is left.
+/// Collects the seeds; fails where none is left, and where there are none nor sitemaps in their place.
 fn take_seeds(layers: &Layers<'_>, config: &Config, directory: &CrawlDirectory) -> Result<(), Failure> {
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
     let mut with_userinfo = 0;
@@ -85,7 +85,8 @@ fn take_seeds(layers: &Layers<'_>, config: &Config, directory: &CrawlDirectory) 
             human::of(with_userinfo, "seed")
         ));
     }
-    if spooled.accepted == 0 {
+    let sitemaps_alone = spooled.refused == 0 && !config.sitemap.is_empty();
+    if spooled.accepted == 0 && !sitemaps_alone {
         let message = match spooled.refused {
             0 => "no seeds: the lists hold no URL; put one on each line".to_owned(),
             refused => {

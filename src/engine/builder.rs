@@ -11,7 +11,7 @@ use super::setup::{self, Parts, SeedList};
 use super::shutdown::StopHandle;
 use super::state::SeedsSeal;
 use super::worker::Shared;
-use crate::config::{Config, Options, RobotsPolicy};
+use crate::config::{Config, Options, RobotsPolicy, Sitemaps};
 use crate::extract::ExtractLimits;
 use crate::fetch::Fetcher;
 use crate::frontier::Politeness;
@@ -156,7 +156,13 @@ impl CrawlBuilder {
                 let (parts, secret) = (parts(&list, SeedsSeal::default())?, new_secret()?);
                 let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
-                setup::take_seeds(&mut core, seeds.into_iter().map(Ok), &canonicalizer, &secret)?;
+                setup::take_seeds(
+                    &mut core,
+                    seeds.into_iter().map(Ok),
+                    &config.sitemap,
+                    &canonicalizer,
+                    &secret,
+                )?;
                 (core, secret, Fetcher::new(&config, list.hosts, plan.fetch_memory())?, None, plan)
             }
             Output::Path(_) | Output::Claimed(_) => {
@@ -178,7 +184,8 @@ impl CrawlBuilder {
                 directory.begin()?;
                 let mut core = parts.begun(directory.path(), &secret)?;
                 directory.seal(&frozen)?;
-                setup::take_seeds(&mut core, setup::lines(&directory.seeds())?, &canonicalizer, &secret)?;
+                let lines = setup::lines(&directory.seeds())?;
+                setup::take_seeds(&mut core, lines, &config.sitemap, &canonicalizer, &secret)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
             Output::Resumed(directory) => {
@@ -191,9 +198,10 @@ impl CrawlBuilder {
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let died = !directory.has_summary();
-                let (mut core, secret) = parts.resumed(directory.path(), setup::lines(&path)?, died)?;
+                let spanning = setup::spanning(&path, &config)?;
+                let (mut core, secret) = parts.resumed(directory.path(), spanning, died)?;
                 directory.go_on(&frozen)?;
-                setup::take_seeds(&mut core, setup::lines(&path)?, &canonicalizer, &secret)?;
+                setup::take_seeds(&mut core, setup::lines(&path)?, &config.sitemap, &canonicalizer, &secret)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
         };
@@ -244,7 +252,7 @@ fn seed_list(
     config: &Config,
 ) -> Result<SeedList, SetupError> {
     let list = SeedList::read(seeds, canonicalizer, config).map_err(StateError::io(path))?;
-    if list.seeds == 0 {
+    if list.seeds == 0 && config.sitemap.is_empty() {
         return Err(SetupError::NoSeeds);
     }
     Ok(list)
@@ -296,6 +304,7 @@ fn core_settings(config: &Config, filter: &FilterPlan) -> CoreSettings {
         max_pages: config.max_pages,
         max_retry_after: config.max_retry_after,
         obey_robots: config.robots == RobotsPolicy::Obey,
+        sitemaps: config.sitemaps == Sitemaps::Auto,
         log_skipped: config.log_skipped,
         largest_filter: filter.largest,
         most_doubts: MOST_DOUBTS,
@@ -303,6 +312,7 @@ fn core_settings(config: &Config, filter: &FilterPlan) -> CoreSettings {
             depth: config.depth,
             max_redirects: config.max_redirects,
             max_pages_per_host: config.max_pages_per_host,
+            sitemap_since: config.sitemap_since.clone(),
         },
     }
 }

@@ -78,6 +78,8 @@ pub(crate) struct CoreSettings {
     pub(crate) max_retry_after: Duration,
     /// robots.txt is asked for and obeyed.
     pub(crate) obey_robots: bool,
+    /// What robots.txt names as a sitemap is read as one.
+    pub(crate) sitemaps: bool,
     /// Rows for skipped URLs are wanted.
     pub(crate) log_skipped: bool,
     /// What the filter may grow to.
@@ -97,6 +99,8 @@ pub(crate) struct Caps {
     pub(crate) max_redirects: u32,
     /// Records of one host name at most.
     pub(crate) max_pages_per_host: Option<u64>,
+    /// What a sitemap says was last changed before this is left out.
+    pub(crate) sitemap_since: Option<String>,
 }
 
 /// How long rules hold (RFC 9309 section 2.4).

@@ -139,6 +139,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
         max_pages: config.max_pages,
         max_retry_after: config.max_retry_after,
         obey_robots: true,
+        sitemaps: true,
         log_skipped: false,
         largest_filter,
         most_doubts: setup.doubts as u64,
@@ -175,7 +176,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
     }
     let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
     let batch = simulation.batch(&seeds, Via::Seed, false);
-    simulation.core.add_seeds(&batch, seeds.len() as u64).expect("in memory");
+    simulation.core.add_seeds(&batch, seeds.len() as u64, true).expect("in memory");
     simulation.core.settle_all().expect("in memory");
     simulation
 }
@@ -218,7 +219,7 @@ impl Simulation {
                     },
                 };
                 self.note(&url, ends);
-                Outcome::Robots { origin, answer }
+                Outcome::Robots { origin, answer, sitemaps: LinkBatch::default() }
             }
             Job::Page(job) => {
                 let mut outcome = new_outcome(*job);

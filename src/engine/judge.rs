@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::job::{PageOutcome, Verdict};
+use super::sitemap;
 use super::worker::Shared;
 use crate::fetch::Response;
 use crate::model::{ErrorKind, FailureClass, PageError, SkipReason, Via};
@@ -94,10 +95,19 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     }
     let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
     outcome.scope_generation = scope.generation();
-    let mut wanted = scope.check(&target.requested, &target.parts);
+    let is_sitemap = candidate.via == Via::SitemapFile;
+    let mut wanted = if is_sitemap {
+        let most = shared.config.max_url_length;
+        sitemap::wanted(&scope, most, &target.requested, &target.parts, candidate.carries_scope)
+    } else {
+        scope.check(&target.requested, &target.parts)
+    };
     // the scope moves along with a seed, what the user excludes does not
     let moves = candidate.carries_scope && wanted == Err(SkipReason::OutOfScope);
-    if moves && let Err(reason) = scope.check_expressions(&target.requested) {
+    if moves
+        && !is_sitemap
+        && let Err(reason) = scope.check_expressions(&target.requested)
+    {
         wanted = Err(reason);
     }
     let moves = moves && wanted == Err(SkipReason::OutOfScope);
@@ -112,7 +122,8 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
         return;
     }
     let skip = if too_many { Some(SkipReason::TooManyRedirects) } else { wanted.err() };
-    outcome.links.push(&target.requested, target.parts.origin_length, key, Via::Redirect, skip);
+    let via = if is_sitemap { Via::SitemapFile } else { Via::Redirect };
+    outcome.links.push(&target.requested, target.parts.origin_length, key, via, skip);
 }
 
 pub(super) fn canonical_of(shared: &Shared, url: &str) -> Option<String> {

@@ -33,6 +33,7 @@ mod settle;
 mod setup;
 mod shadow;
 mod shutdown;
+mod sitemap;
 mod skip;
 mod state;
 mod status;

@@ -146,6 +146,7 @@ impl Core {
                 // Its record may have been the last that a limit allows.
                 break;
             }
+            self.recognize_sitemap(id, &mut attempt);
             if self.denied(id, &attempt) {
                 self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
                 continue;

@@ -53,6 +53,7 @@ impl OwnerProbe {
             max_pages: None,
             max_retry_after: Duration::ZERO,
             obey_robots: false,
+            sitemaps: false,
             log_skipped: false,
             largest_filter: filter.largest,
             most_doubts: 4096,
@@ -66,7 +67,7 @@ impl OwnerProbe {
         let mut probe =
             Self { core, secret: KeySecret::from_seed(1), flying: Vec::new(), now: Moment::START };
         let seeds = probe.batch(["http://seed.test/"].into_iter(), Via::Seed);
-        probe.core.add_seeds(&seeds, 1)?;
+        probe.core.add_seeds(&seeds, 1, true)?;
         Ok(probe)
     }
 

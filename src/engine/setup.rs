@@ -241,6 +241,8 @@ impl SeedList {
         let for_headers = !config.headers.is_empty() && config.header_scope == HeaderScope::Seeds;
         let wanted = !config.allow_private || for_headers;
         let (mut count, mut hosts) = (0, HashSet::new());
+        let sitemaps = config.sitemap.iter().filter_map(|text| canonicalizer.parse(text).ok());
+        hosts.extend(sitemaps.filter(|_| wanted).filter_map(|target| SeedHost::of(&target.requested)));
         for seed in seeds {
             if let Ok(target) = canonicalizer.parse(&seed?) {
                 count += 1;
@@ -262,11 +264,14 @@ impl SeedList {
 /// Seeds taken in at a time.
 const SEEDS_AT_A_TIME: u64 = 128;
 
-/// Takes in the seeds that have not been taken in yet, and settles their doubts: all of that
-/// comes before the first page, or a seed first met as a link would never move its scope.
+/// Takes in the seeds that have not been taken in yet, then the sitemaps that the user names, and
+/// settles their doubts: all of that comes before the first page, or a seed first met as a link would
+/// never move its scope. Sitemaps are counted on behind the seeds; where there are none, they
+/// stand in for them: the scope is what they span, and their redirects move it.
 pub(super) fn take_seeds(
     core: &mut Core,
     seeds: impl Iterator<Item = std::io::Result<String>>,
+    sitemaps: &[String],
     canonicalizer: &Canonicalizer,
     secret: &KeySecret,
 ) -> Result<(), CoreError> {
@@ -274,22 +279,47 @@ pub(super) fn take_seeds(
         return Ok(());
     }
     let mut batch = LinkBatch::default();
-    let mut taken = core.seeds_taken;
-    for text in seeds.skip(usize::try_from(taken).unwrap_or(usize::MAX)) {
+    let (already, mut met) = (core.seeds_taken, 0);
+    for text in seeds {
         let text = text.map_err(StateError::io(Path::new("state/seeds")))?;
-        taken += 1;
+        met += 1;
+        if met <= already {
+            continue;
+        }
         if let Ok(target) = canonicalizer.parse(&text) {
             core.scope_mut().add_seed(&target.requested);
             let key = secret.key(&target.canonical);
             batch.push(&target.requested, target.parts.origin_length, key, Via::Seed, None);
         }
-        if taken - core.seeds_taken >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
-            core.add_seeds(&std::mem::take(&mut batch), taken)?;
+        if met - core.seeds_taken >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
+            core.add_seeds(&std::mem::take(&mut batch), met, true)?;
             core.keep(Moment::START)?;
         }
     }
-    core.add_seeds(&batch, taken)?;
+    core.add_seeds(&std::mem::take(&mut batch), met.max(already), true)?;
+    let alone = met == 0;
+    let further = usize::try_from(already.saturating_sub(met)).unwrap_or(usize::MAX);
+    for target in sitemaps.iter().skip(further).filter_map(|text| canonicalizer.parse(text).ok()) {
+        if alone {
+            core.scope_mut().add_seed(&target.requested);
+        }
+        let key = secret.key(&target.canonical);
+        batch.push(&target.requested, target.parts.origin_length, key, Via::SitemapFile, None);
+    }
+    core.add_seeds(&batch, met + sitemaps.len() as u64, alone)?;
     core.finish_seeds()
+}
+
+/// What the scope is made of: the seeds in a file, or the sitemaps that the user names where there are none.
+pub(super) fn spanning(
+    path: &Path,
+    config: &Config,
+) -> Result<Box<dyn Iterator<Item = std::io::Result<String>>>, StateError> {
+    let mut seeds = lines(path)?.peekable();
+    if seeds.peek().is_none() {
+        return Ok(Box::new(config.sitemap.clone().into_iter().map(Ok)));
+    }
+    Ok(Box::new(seeds))
 }
 
 impl Core {

@@ -93,6 +93,9 @@ impl Core {
         match reason {
             SkipReason::TooDeep => caps.depth.map(|depth| format!("--depth {depth}")),
             SkipReason::TooManyRedirects => Some(format!("--max-redirects {}", caps.max_redirects)),
+            SkipReason::SitemapStale => {
+                caps.sitemap_since.as_ref().map(|since| format!("--sitemap-since {since}"))
+            }
             SkipReason::HostLimit => {
                 caps.max_pages_per_host.map(|most| format!("--max-pages-per-host {most}"))
             }

@@ -14,12 +14,13 @@ use super::delivery::{BROKEN, Delivered, Delivery};
 use super::gather::take_links;
 use super::job::{Job, KEPT_BYTES, Outcome, PageJob, PageOutcome, RobotsAnswer, Verdict};
 use super::judge::{canonical_of, is_redirect, judge, told_by_head, verdict_of};
-use super::{robots, timestamp};
+use super::sitemap::Part;
+use super::{robots, sitemap, timestamp};
 use crate::budget::{Lease, StepCounts};
 use crate::config::Config;
 use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, LookedUp, NoAddress, Response};
-use crate::model::{ErrorKind, KeyHash, Link, PageError, Record, Truncation, UrlKey};
+use crate::model::{ErrorKind, KeyHash, Link, LinkBatch, PageError, Record, Truncation, UrlKey, Via};
 use crate::scope::Scope;
 use crate::url::{Canonicalizer, KeySecret};
 
@@ -81,21 +82,30 @@ impl Scratch {
 
 /// Does one job and sends what came of it, even if the work panics: an outcome that
 /// never arrives would keep the crawl from ending.
-pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Delivered>) {
+///
+/// The entries of a sitemap go ahead of its outcome, by `parts`.
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    job: Job,
+    sender: mpsc::Sender<Delivered>,
+    parts: mpsc::Sender<Part>,
+) {
     let broken = || PageError { kind: ErrorKind::Other, detail: BROKEN.to_owned() };
     match job {
         Job::Page(job) => {
             let mut delivery = Delivery::new(Outcome::Page(Box::new(new_outcome(*job))), sender);
             if let Some(Outcome::Page(outcome)) = &mut delivery.outcome {
-                delivery.lease = page(&shared, outcome).await;
+                delivery.lease = page(&shared, outcome, &parts).await;
             }
         }
         Job::Robots { origin, url, hops } => {
             let answer = RobotsAnswer::Failed { retry_after: None, error: broken() };
-            let mut delivery = Delivery::new(Outcome::Robots { origin, answer }, sender);
+            let sitemaps = LinkBatch::default();
+            let mut delivery = Delivery::new(Outcome::Robots { origin, answer, sitemaps }, sender);
             let answer =
                 robots::ask(&shared.fetcher, &shared.canonicalizer, &shared.config, &url, hops).await;
-            delivery.outcome = Some(Outcome::Robots { origin, answer });
+            let sitemaps = sitemap::named(&shared, &url, &answer);
+            delivery.outcome = Some(Outcome::Robots { origin, answer, sitemaps });
         }
         Job::Address { origin, name, failures } => {
             let error = FetchError::new(ErrorKind::Other, false, BROKEN);
@@ -121,14 +131,15 @@ pub(super) fn page_error(error: FetchError) -> PageError {
 }
 
 /// Fetches a page and reads it; gives the lease of what came of it.
-async fn page(shared: &Shared, outcome: &mut PageOutcome) -> Option<Lease> {
+async fn page(shared: &Shared, outcome: &mut PageOutcome, parts: &mpsc::Sender<Part>) -> Option<Lease> {
     let started = Instant::now();
     let url = outcome.job.attempt.candidate.url.clone();
     // What failed on a kept connection is asked on a new one.
     let keep_alive = outcome.job.attempt.failures == 0;
     let mut lease = None;
-    match shared.fetcher.get(&FetchRequest { keep_alive, ..FetchRequest::new(&url) }).await {
-        Ok(response) => lease = Some(read(shared, outcome, response).await),
+    let max_body = sitemap::most_bytes(outcome.job.attempt.candidate.via);
+    match shared.fetcher.get(&FetchRequest { max_body, keep_alive, ..FetchRequest::new(&url) }).await {
+        Ok(response) => lease = Some(read(shared, outcome, response, parts).await),
         Err(error) if error.skip_reason().is_some() => {
             outcome.refused = true;
             outcome.record.error = Some(page_error(error));
@@ -179,18 +190,28 @@ pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
         body: None,
         mislabelled_encoding: false,
         refused: false,
+        sitemap: None,
     }
 }
 
 /// Reads an answer into the outcome; gives the lease of what it holds from then on.
-async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response) -> Lease {
+async fn read(
+    shared: &Shared,
+    outcome: &mut PageOutcome,
+    mut response: Response,
+    parts: &mpsc::Sender<Part>,
+) -> Lease {
     let status = response.status();
     outcome.record.status = Some(status);
     outcome.record.content_type = response.content_type().map(Cow::into_owned);
     if let Some(canonical) = canonical_of(shared, &outcome.record.url) {
         outcome.record.canonical = Some(canonical);
     }
-    let mut scratch = (200..300).contains(&status).then(|| shared.take_scratch());
+    let is_there = (200..300).contains(&status);
+    if is_there && outcome.job.attempt.candidate.via == Via::SitemapFile {
+        return sitemap::read(shared, outcome, response, parts).await;
+    }
+    let mut scratch = is_there.then(|| shared.take_scratch());
     if let Some(scratch) = &mut scratch {
         reset_reader(shared, outcome, &response, &mut scratch.reader);
     }
@@ -229,7 +250,7 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
 const FREE_BYTES: usize = 32 << 10;
 
 /// What must be leased of `bytes` in all.
-fn leased(bytes: usize) -> usize {
+pub(super) fn leased(bytes: usize) -> usize {
     bytes.saturating_sub(FREE_BYTES)
 }
 
@@ -245,7 +266,7 @@ fn batch_bytes(shared: &Shared, page: &Extracted) -> usize {
 const MEAN_GROWTH: usize = 64;
 
 /// Bytes of an outcome that waits for the owner.
-fn outcome_bytes(outcome: &PageOutcome) -> usize {
+pub(super) fn outcome_bytes(outcome: &PageOutcome) -> usize {
     let links = outcome.links.text.capacity() + outcome.links.links.capacity() * size_of::<Link>();
     links + outcome.body.as_ref().map_or(0, Vec::capacity) + outcome.line.capacity()
 }

@@ -62,7 +62,8 @@ fn a_panic_is_an_outcome_of_every_kind_of_job() {
     let line: serde_json::Value = serde_json::from_slice(&page.line).expect("the line is JSON");
     assert_eq!(line["error"]["kind"], "other");
 
-    let robots = Outcome::Robots { origin: origin(), answer: failed_robots() };
+    let sitemaps = LinkBatch::default();
+    let robots = Outcome::Robots { origin: origin(), answer: failed_robots(), sitemaps };
     assert!(matches!(
         delivered(robots),
         Outcome::Robots { answer: RobotsAnswer::Failed { retry_after: None, error }, .. } if error == broken()

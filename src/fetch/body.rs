@@ -236,6 +236,11 @@ impl Body {
         self.hold_enough().await;
     }
 
+    /// Moves the deadline: whoever reads the body took so long itself.
+    pub(super) fn excuse(&mut self, time: Duration) {
+        self.limits.deadline += time;
+    }
+
     /// Covers what the next step brings into memory. The time this takes is not the server's fault.
     async fn hold_enough(&mut self) {
         let ahead = if self.source.is_some() && self.report.wire_bytes >= FREE { READ_AHEAD } else { 0 };

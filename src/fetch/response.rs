@@ -116,6 +116,11 @@ impl Response {
         self.body.also_hold(bytes).await;
     }
 
+    /// Lets the time for the whole request run longer: so much of it was the caller's own doing.
+    pub fn excuse(&mut self, time: std::time::Duration) {
+        self.body.excuse(time);
+    }
+
     /// As [`Response::finish`], with the lease of what [`Response::also_hold`] covered.
     pub fn finish_holding(self) -> (BodyReport, Lease) {
         self.body.finish()

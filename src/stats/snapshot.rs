@@ -202,7 +202,7 @@ pub struct Notes {
     pub sitemaps: u64,
     /// Entries found in them.
     pub sitemap_entries: u64,
-    /// Sitemaps that broke off or were cut: what stood before counts.
+    /// Sitemaps that broke off or were cut, where what stood before counts, and those that are none.
     pub sitemaps_cut: u64,
     /// Sitemaps with more entries or bytes than the protocol allows; all that was read counts.
     pub sitemaps_too_large: u64,

@@ -20,3 +20,4 @@ mod retries;
 mod robots;
 mod scope;
 mod security;
+mod sitemap;
