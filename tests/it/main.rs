@@ -13,6 +13,7 @@ mod harness;
 mod report_cases;
 mod resume;
 mod robots_access;
+mod rough;
 mod server;
 mod sites;
 mod synthetic;
