@@ -11,6 +11,7 @@ mod damage;
 mod disk_full;
 mod harness;
 mod report_cases;
+mod reports;
 mod resume;
 mod robots_access;
 mod rough;

@@ -138,24 +138,29 @@ fn text(value: &serde_json::Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
+/// Differences shown of each kind.
+const SHOWN: usize = 40;
+
 /// A line for each entry that is missing, too much, doubled or different.
 fn differences<Value: PartialEq + Debug>(
     what: &str,
     expected: &BTreeMap<String, Value>,
     found: &[(String, Value)],
 ) -> String {
-    let mut wrong = String::new();
+    let mut wrong = Vec::new();
     let mut met = BTreeSet::new();
     for (url, value) in found {
         let should = expected.get(url);
         if !met.insert(url) {
-            let _infallible = writeln!(wrong, "{what}: {url} twice");
+            wrong.push(format!("{what}: {url} twice\n"));
         } else if should != Some(value) {
-            let _infallible = writeln!(wrong, "{what}: {url} is {value:?}, should be {should:?}");
+            wrong.push(format!("{what}: {url} is {value:?}, should be {should:?}\n"));
         }
     }
-    for url in expected.keys().filter(|url| !met.contains(url)) {
-        let _infallible = writeln!(wrong, "{what}: {url} is missing, should be {:?}", expected[url]);
-    }
-    wrong
+    let missing = expected.iter().filter(|(url, _)| !met.contains(url));
+    wrong.extend(missing.map(|(url, value)| format!("{what}: {url} is missing, should be {value:?}\n")));
+    let more = wrong.len().saturating_sub(SHOWN);
+    wrong.truncate(SHOWN);
+    wrong.extend((more > 0).then(|| format!("{what}: and {more} more\n")));
+    wrong.concat()
 }

@@ -16,7 +16,7 @@ mod server;
 
 use crate::harness::{crawl, crawl_guarded};
 use ledger::Ledger;
-use rows::MOST_REDIRECTS;
+use rows::{CAPS, MOST_REDIRECTS};
 use server::Server;
 
 #[test]
@@ -28,6 +28,7 @@ fn whatever_servers_do_the_crawl_ends_with_every_page_that_is_in_order() {
         &[seed.as_str(), "--scope", "any", "--resolve", "*.test:127.0.0.1", "--memory", "48MiB"][..],
         &["--timeout", "3s", "--connect-timeout", "2s", "--max-retry-after", "1s", "--max-body", "1MiB"],
         &["--max-redirects", &redirects],
+        CAPS,
     ]
     .concat());
     Ledger::new(&server, false).check(&run);

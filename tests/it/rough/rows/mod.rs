@@ -14,6 +14,7 @@ mod slow;
 mod traps;
 
 pub(super) use redirects::MOST_REDIRECTS;
+pub(super) use traps::CAPS;
 
 /// All rows.
 pub(super) fn all(site: Site) -> Vec<Row> {
