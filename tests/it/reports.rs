@@ -207,7 +207,8 @@ fn a_host_keeps_what_looks_like_a_session_id() {
     let server = Server::start(Script::new().rule(|request| {
         let port = request.header("host")?.rsplit_once(':')?.1;
         let link = format!("http://a.test;jsessionid=AB12.n_2:{port}/x?x=1");
-        (request.path == "/").then(|| page(&[link, "/p;jsessionid=AB12.node2_v?x=1".into()]))
+        let own = "/p;jsessionid=AB12.node2_v?x=1".to_owned();
+        Some(if request.path == "/" { page(&[link, own]) } else { Answer::html("x") })
     }));
     let seed = server.url_of("a.test", "/");
     let run = crawl(&[seed.as_str(), "--resolve", "a.test:127.0.0.1", "--strip-session-ids"]);

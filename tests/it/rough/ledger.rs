@@ -120,13 +120,17 @@ impl<'a> Ledger<'a> {
                 (None, Some(reason)) => format!("skip: {reason}"),
                 (None, None) => "nothing".to_owned(),
             };
-            let witnesses = [row.after(site)].into_iter().chain(row.leads.map(|way| site.witness(row.name, way)));
+            let witnesses =
+                [row.after(site)].into_iter().chain(row.leads.map(|way| site.witness(row.name, way)));
             let reached: u64 = witnesses.filter_map(|witness| asked.get(&witness)).sum();
             let requests = self.server.log().iter().filter(|one| row.is_for(&one.host, &one.path)).count();
             let read = record.and_then(|record| record["wire_bytes"].as_u64()).unwrap_or(0);
             let sent = self.server.sent(row);
-            let _infallible =
-                writeln!(table, "{:<28}{outcome:<44}{requests:>9}{reached:>10}{sent:>12}{read:>12}", row.name);
+            let _infallible = writeln!(
+                table,
+                "{:<28}{outcome:<44}{requests:>9}{reached:>10}{sent:>12}{read:>12}",
+                row.name
+            );
         }
         let peak = run.number("memory.peak_rss_bytes");
         let (rows, records) = (self.rows.len(), run.pages.len());

@@ -24,13 +24,15 @@ fn whatever_servers_do_the_crawl_ends_with_every_page_that_is_in_order() {
     let server = Server::start(rows::all);
     let seed = server.site().seed(false);
     let redirects = MOST_REDIRECTS.to_string();
-    let run = crawl(&[
-        &[seed.as_str(), "--scope", "any", "--resolve", "*.test:127.0.0.1", "--memory", "48MiB"][..],
-        &["--timeout", "3s", "--connect-timeout", "2s", "--max-retry-after", "1s", "--max-body", "1MiB"],
-        &["--max-redirects", &redirects],
-        CAPS,
-    ]
-    .concat());
+    let run = crawl(
+        &[
+            &[seed.as_str(), "--scope", "any", "--resolve", "*.test:127.0.0.1", "--memory", "48MiB"][..],
+            &["--timeout", "3s", "--connect-timeout", "2s", "--max-retry-after", "1s", "--max-body", "1MiB"],
+            &["--max-redirects", &redirects],
+            CAPS,
+        ]
+        .concat(),
+    );
     Ledger::new(&server, false).check(&run);
     let peak = run.number("memory.peak_rss_bytes");
     assert!((1..=48 << 20).contains(&peak), "{peak} bytes of memory at most: {}", run.summary);

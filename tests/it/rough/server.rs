@@ -126,7 +126,8 @@ fn serve(mut stream: TcpStream, connection: usize, shared: &Shared) -> io::Resul
         let asked = note(shared, connection, request);
         let mut wire = Wire { stream: &mut stream, shared, sent: 0 };
         let then = answer(&mut wire, &asked);
-        *shared.sent.lock().unwrap().entry((asked.host.clone(), asked.path.clone())).or_default() += wire.sent;
+        *shared.sent.lock().unwrap().entry((asked.host.clone(), asked.path.clone())).or_default() +=
+            wire.sent;
         if then? == Then::Close {
             return Ok(());
         }

@@ -4,7 +4,11 @@ use crate::rough::row::{Row, answers, page, row};
 use std::time::{Duration, SystemTime};
 
 /// Answers so at first, and well from then on.
-fn once(name: &'static str, status: &'static str, headers: impl Fn() -> String + Send + Sync + 'static) -> Row {
+fn once(
+    name: &'static str,
+    status: &'static str,
+    headers: impl Fn() -> String + Send + Sync + 'static,
+) -> Row {
     row(name, move |wire, asked| match asked.times {
         1 => wire.whole(status, &headers(), b""),
         _ => wire.whole("200 OK", page::HTML, b"ok"),

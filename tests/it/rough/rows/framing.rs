@@ -31,7 +31,11 @@ pub(super) fn lengths(site: Site) -> Vec<Row> {
             .further(own("length-short", "/2"), 200)
             .further(own("length-short", "/3"), 200)
             .alone(),
-        of("length-long", "Content-Length: 4000\r\n").error("incomplete").cut("disconnect").attempts(3).within(),
+        of("length-long", "Content-Length: 4000\r\n")
+            .error("incomplete")
+            .cut("disconnect")
+            .attempts(3)
+            .within(),
         of("length-negative", "Content-Length: -5\r\n").unanswered("protocol"),
         of("length-overflows", "Content-Length: 99999999999999999999999\r\n").unanswered("protocol"),
         of("length-of-64-bits", "Content-Length: 18446744073709551615\r\n").unanswered("protocol"),
@@ -42,11 +46,8 @@ pub(super) fn lengths(site: Site) -> Vec<Row> {
             raw(&format!("Content-Length: {length}\r\nContent-Length: {length}\r\n"), &page),
         )
         .within(),
-        sends(
-            "length-in-a-list",
-            raw(&format!("Content-Length: {0}, {0}\r\n", agreeing.len()), &agreeing),
-        )
-        .within(),
+        sends("length-in-a-list", raw(&format!("Content-Length: {0}, {0}\r\n", agreeing.len()), &agreeing))
+            .within(),
         of("transfer-identity", "Transfer-Encoding: identity\r\n").within(),
     ]
 }
@@ -64,9 +65,8 @@ fn sound(body: &[u8]) -> Vec<u8> {
 pub(super) fn chunks(site: Site) -> Vec<Row> {
     const CHUNKED: &str = "Transfer-Encoding: chunked\r\n";
     let broken = |name, chunks: &str| chunked(name, CHUNKED, chunks).error("protocol").cut("disconnect");
-    let ends = |name, chunks: &str| {
-        chunked(name, CHUNKED, chunks).error("incomplete").cut("disconnect").attempts(3)
-    };
+    let ends =
+        |name, chunks: &str| chunked(name, CHUNKED, chunks).error("incomplete").cut("disconnect").attempts(3);
     let refused = |name, coding: &str, body: &[u8]| {
         let headers = format!("Transfer-Encoding: {coding}\r\n");
         chunked(name, &headers, sound(body)).error("protocol").cut("disconnect")

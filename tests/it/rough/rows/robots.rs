@@ -19,7 +19,9 @@ pub(super) fn rows(site: Site) -> Vec<Row> {
             .skipping(site.url(&format!("{name}.test"), "/closed"), "robots_denied")
     };
     let shut = |name| row(name, |wire, _| wire.whole("200 OK", HTML, b"")).skip("robots_unreachable");
-    let status = |line: &'static str| move |wire: &mut crate::rough::server::Wire<'_>, _: &_| wire.whole(line, "", b"");
+    let status = |line: &'static str| {
+        move |wire: &mut crate::rough::server::Wire<'_>, _: &_| wire.whole(line, "", b"")
+    };
     let hops = found("robots-moves-on").robots(1, |wire, asked| {
         let hop = asked.path["/robots.txt".len()..].parse().unwrap_or(0) + 1;
         wire.whole("302 Found", &format!("Location: /robots.txt{hop}\r\n"), b"")
