@@ -14,28 +14,38 @@ mod row;
 mod rows;
 mod server;
 
-use crate::harness::{crawl, crawl_guarded};
+use crate::harness::{Run, crawl, crawl_guarded};
 use ledger::Ledger;
+use row::ATTEMPTS;
 use rows::{CAPS, MOST_REDIRECTS};
 use server::Server;
 
+/// Crawls the open rows of a server; times are short, but long enough for a busy machine.
+fn crawl_all(server: &Server, further: &[&str]) -> Run {
+    let seed = server.site().seed(false);
+    let (retries, redirects) = ((ATTEMPTS - 1).to_string(), MOST_REDIRECTS.to_string());
+    let given = [
+        &[seed.as_str(), "--scope", "any", "--resolve", "*.test:127.0.0.1", "--memory", "48MiB"][..],
+        &["--timeout", "5s", "--connect-timeout", "5s", "--max-retry-after", "1s", "--max-body", "1MiB"],
+        &["--retries", &retries, "--max-redirects", &redirects],
+        CAPS,
+        further,
+    ];
+    let run = crawl(&given.concat());
+    Ledger::new(server, false).check(&run);
+    run
+}
+
 #[test]
 fn whatever_servers_do_the_crawl_ends_with_every_page_that_is_in_order() {
-    let server = Server::start(rows::all);
-    let seed = server.site().seed(false);
-    let redirects = MOST_REDIRECTS.to_string();
-    let run = crawl(
-        &[
-            &[seed.as_str(), "--scope", "any", "--resolve", "*.test:127.0.0.1", "--memory", "48MiB"][..],
-            &["--timeout", "3s", "--connect-timeout", "2s", "--max-retry-after", "1s", "--max-body", "1MiB"],
-            &["--max-redirects", &redirects],
-            CAPS,
-        ]
-        .concat(),
-    );
-    Ledger::new(&server, false).check(&run);
+    let run = crawl_all(&Server::start(rows::all), &[]);
     let peak = run.number("memory.peak_rss_bytes");
     assert!((1..=48 << 20).contains(&peak), "{peak} bytes of memory at most: {}", run.summary);
+}
+
+#[test]
+fn bytes_that_come_while_a_connection_rests_answer_nothing() {
+    crawl_all(&Server::start(rows::late_surplus), &["--delay", "500ms"]);
 }
 
 #[test]

@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// Writes one answer.
 pub(super) type Script = Arc<dyn Fn(&mut Wire<'_>, &Asked) -> io::Result<Then> + Send + Sync>;
 
+/// Requests for what fails and may go better, as the crawl is told.
+pub(super) const ATTEMPTS: usize = 2;
+
 /// Where the server is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Site {
@@ -92,13 +95,15 @@ pub(super) struct Row {
     /// What becomes of its first page.
     pub(super) outcome: Outcome,
     /// Requests for that.
-    pub(super) attempts: u64,
+    pub(super) attempts: usize,
     /// The witness that is reached by it, beside the one after it.
     pub(super) leads: Option<Witness>,
     /// Further pages below its host that must be asked, each once, and their status.
     pub(super) further: Vec<(String, Outcome)>,
     /// URLs that must not be asked, and why.
     pub(super) skipped: Vec<(String, &'static str)>,
+    /// Some of its pages may be asked over a connection that is closed before the request arrives.
+    pub(super) races: bool,
     /// Nothing is asked over a connection that answered its first page.
     pub(super) alone: bool,
     /// Crawled without `--allow-private`, below an address that was typed.
@@ -159,6 +164,7 @@ pub(super) fn row(
         leads: None,
         further: Vec::new(),
         skipped: Vec::new(),
+        races: false,
         alone: false,
         guarded: false,
     }
@@ -215,7 +221,7 @@ impl Row {
     }
 
     /// It is asked so often.
-    pub(super) fn attempts(mut self, attempts: u64) -> Row {
+    pub(super) fn attempts(mut self, attempts: usize) -> Row {
         self.attempts = attempts;
         self
     }
@@ -266,6 +272,12 @@ impl Row {
     /// A further path that is asked for a robots.txt.
     pub(super) fn robots_moves_to(mut self, path: String) -> Row {
         self.robots_asked.push((path, 1));
+        self
+    }
+
+    /// Its connections are closed while they may be in use.
+    pub(super) fn races(mut self) -> Row {
+        self.races = true;
         self
     }
 

@@ -1,6 +1,6 @@
 //! Servers that ask for patience, in earnest or not, and such that fail now and then.
 
-use crate::rough::row::{Row, answers, page, row};
+use crate::rough::row::{ATTEMPTS, Row, answers, page, row};
 use std::time::{Duration, SystemTime};
 
 /// Answers so at first, and well from then on.
@@ -28,9 +28,11 @@ pub(super) fn rows() -> Vec<Row> {
         once("busy-until-a-date", "503 Service Unavailable", soon),
         once("busy-in-words", busy, move || retry_after("soon")),
         once("busy-until-a-date-past", busy, move || retry_after("Thu, 01 Jan 1970 00:00:00 GMT")),
-        answers("busy-for-ages", busy, &retry_after("99999999999999999999"), b"").status(429).attempts(3),
-        answers("busy-for-ever", "503 Service Unavailable", "", b"").status(503).attempts(3),
-        answers("broken", "500 Internal Server Error", "", b"oh").status(500).attempts(3),
+        answers("busy-for-ages", busy, &retry_after("99999999999999999999"), b"")
+            .status(429)
+            .attempts(ATTEMPTS),
+        answers("busy-for-ever", "503 Service Unavailable", "", b"").status(503).attempts(ATTEMPTS),
+        answers("broken", "500 Internal Server Error", "", b"oh").status(500).attempts(ATTEMPTS),
         row("flapping", |wire, asked| match asked.times % 2 {
             1 => wire.whole("502 Bad Gateway", "", b""),
             _ => wire.whole("200 OK", page::HTML, b"ok"),

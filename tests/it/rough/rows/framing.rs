@@ -1,40 +1,50 @@
 //! Lengths that are none, and chunks that are broken.
 
 use crate::rough::row::page::raw;
-use crate::rough::row::{Row, Site, page, row, sends};
-use crate::rough::server::{Asked, Then, Wire};
-use std::io;
+use crate::rough::row::{ATTEMPTS, Row, Site, Witness, page, row, sends};
+use crate::rough::server::Then;
 
-/// The row's first page, behind a length that is too short for what comes at once behind it: an
-/// answer to what is asked next, with a link that nobody may follow.
-fn forging(site: Site, name: &'static str) -> impl Fn(&mut Wire<'_>, &Asked) -> io::Result<Then> {
+/// A page behind a length that is too short for what comes at once behind it: an answer to what is
+/// asked next, with a link that nobody may follow. It comes in the same write, or in one of its own.
+fn forging(site: Site, name: &'static str, apart: bool) -> Row {
+    let own = |path| site.url(&format!("{name}.test"), path);
+    let links = [site.witness(name, Witness::Within), own("/2"), own("/3")];
+    let page = page::whole("200 OK", page::HTML, &page::of(&links));
     let forged = page::whole("200 OK", page::HTML, &page::of(&[site.url("good.test", "/forged")]));
-    let links = [site.witness(name, super::super::row::Witness::Within), "/2".into(), "/3".into()];
-    let first = [page::whole("200 OK", page::HTML, &page::of(&links)), forged].concat();
-    move |wire, asked| {
+    row(name, move |wire, asked| {
         if asked.path != "/" {
             return wire.whole("200 OK", page::HTML, b"<title>true</title>");
         }
-        wire.send(&first)?;
+        if apart {
+            wire.send(&page)?;
+            wire.send(&forged)?;
+        } else {
+            wire.send([&page[..], &forged].concat())?;
+        }
         Ok(Then::Keep)
-    }
+    })
+    .within()
+    .further(own("/2"), 200)
+    .further(own("/3"), 200)
+    .alone()
+}
+
+/// The surplus may still be on its way when the page is done: only a crawl that lets its
+/// connections rest can tell.
+pub(in super::super) fn late_surplus(site: Site) -> Vec<Row> {
+    vec![forging(site, "surplus-comes-late", true)]
 }
 
 pub(super) fn lengths(site: Site) -> Vec<Row> {
     let of = |name, headers: &str| sends(name, raw(headers, &site.page(name)));
-    let own = |name, path| site.url(&format!("{name}.test"), path);
     let page = site.page("length-agrees");
     let (length, agreeing) = (page.len(), site.page("length-in-a-list"));
     vec![
-        row("length-short", forging(site, "length-short"))
-            .within()
-            .further(own("length-short", "/2"), 200)
-            .further(own("length-short", "/3"), 200)
-            .alone(),
+        forging(site, "length-short", false),
         of("length-long", "Content-Length: 4000\r\n")
             .error("incomplete")
             .cut("disconnect")
-            .attempts(3)
+            .attempts(ATTEMPTS)
             .within(),
         of("length-negative", "Content-Length: -5\r\n").unanswered("protocol"),
         of("length-overflows", "Content-Length: 99999999999999999999999\r\n").unanswered("protocol"),
@@ -65,14 +75,15 @@ fn sound(body: &[u8]) -> Vec<u8> {
 pub(super) fn chunks(site: Site) -> Vec<Row> {
     const CHUNKED: &str = "Transfer-Encoding: chunked\r\n";
     let broken = |name, chunks: &str| chunked(name, CHUNKED, chunks).error("protocol").cut("disconnect");
-    let ends =
-        |name, chunks: &str| chunked(name, CHUNKED, chunks).error("incomplete").cut("disconnect").attempts(3);
+    let ends = |name, chunks: &str| {
+        chunked(name, CHUNKED, chunks).error("incomplete").cut("disconnect").attempts(ATTEMPTS)
+    };
     let refused = |name, coding: &str, body: &[u8]| {
         let headers = format!("Transfer-Encoding: {coding}\r\n");
         chunked(name, &headers, sound(body)).error("protocol").cut("disconnect")
     };
     let both = |name: &'static str, headers: &'static str| {
-        let links = [site.witness(name, super::super::row::Witness::Within), "/2".into()];
+        let links = [site.witness(name, Witness::Within), "/2".into()];
         let bytes = raw(headers, &sound(&page::of(&links)));
         row(name, move |wire, _| wire.send(&bytes).map(|()| Then::Keep))
             .within()

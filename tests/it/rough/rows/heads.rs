@@ -1,6 +1,6 @@
 //! Heads that are none, or strange ones.
 
-use crate::rough::row::{Row, Site, sends};
+use crate::rough::row::{ATTEMPTS, Row, Site, sends};
 
 pub(super) fn heads(site: Site) -> Vec<Row> {
     let headless = |name, head: &str| sends(name, [head.as_bytes(), &site.page(name)].concat());
@@ -47,9 +47,9 @@ pub(super) fn statuses() -> Vec<Row> {
         status("status-of-letters", "20x OK").unanswered("protocol"),
         status("status-without-reason", "200"),
         // what has no class of its own is taken for a 500 (RFC 9110 section 15)
-        status("status-600", "600 X").status(600).attempts(3),
-        status("status-700", "700 X").status(700).attempts(3),
-        status("status-999", "999 X").status(999).attempts(3),
+        status("status-600", "600 X").status(600).attempts(ATTEMPTS),
+        status("status-700", "700 X").status(700).attempts(ATTEMPTS),
+        status("status-999", "999 X").status(999).attempts(ATTEMPTS),
         sends("switching-protocols", "HTTP/1.1 101 X\r\nUpgrade: foo\r\nConnection: upgrade\r\n\r\nblah")
             .unanswered("protocol"),
         sends("no-content", "HTTP/1.1 204 X\r\n\r\n").status(204),

@@ -13,6 +13,7 @@ mod robots;
 mod slow;
 mod traps;
 
+pub(super) use framing::late_surplus;
 pub(super) use redirects::MOST_REDIRECTS;
 pub(super) use traps::CAPS;
 

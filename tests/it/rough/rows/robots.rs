@@ -2,8 +2,8 @@
 
 use crate::rough::bombs;
 use crate::rough::row::page::{self, HTML, whole};
-use crate::rough::row::{Row, Site, answers, row};
-use crate::rough::server::Then;
+use crate::rough::row::{ATTEMPTS, Row, Site, Witness, answers, row};
+use crate::rough::server::{Then, Wire};
 
 /// Redirects of a robots.txt that are followed (RFC 9309 section 2.3.1.2).
 const HOPS: usize = 5;
@@ -13,15 +13,13 @@ pub(super) fn rows(site: Site) -> Vec<Row> {
     let found = |name| answers(name, "200 OK", HTML, &site.page(name)).within();
     // the rules at the beginning hold, whatever comes behind them
     let closed = |name: &'static str| {
-        let links = [site.witness(name, crate::rough::row::Witness::Within), "/closed".to_owned()];
+        let links = [site.witness(name, Witness::Within), "/closed".to_owned()];
         answers(name, "200 OK", HTML, &page::of(&links))
             .within()
             .skipping(site.url(&format!("{name}.test"), "/closed"), "robots_denied")
     };
     let shut = |name| row(name, |wire, _| wire.whole("200 OK", HTML, b"")).skip("robots_unreachable");
-    let status = |line: &'static str| {
-        move |wire: &mut crate::rough::server::Wire<'_>, _: &_| wire.whole(line, "", b"")
-    };
+    let status = |line: &'static str| move |wire: &mut Wire<'_>, _: &_| wire.whole(line, "", b"");
     let hops = found("robots-moves-on").robots(1, |wire, asked| {
         let hop = asked.path["/robots.txt".len()..].parse().unwrap_or(0) + 1;
         wire.whole("302 Found", &format!("Location: /robots.txt{hop}\r\n"), b"")
@@ -29,9 +27,9 @@ pub(super) fn rows(site: Site) -> Vec<Row> {
     vec![
         found("robots-404").robots(1, status("404 Not Found")),
         found("robots-403").robots(1, status("403 Forbidden")),
-        shut("robots-500").robots(3, status("500 Internal Server Error")),
-        shut("robots-stalls").robots(3, |wire, _| wire.stall()),
-        shut("robots-resets").robots(3, |wire, _| wire.reset()),
+        shut("robots-500").robots(ATTEMPTS, status("500 Internal Server Error")),
+        shut("robots-stalls").robots(ATTEMPTS, |wire, _| wire.stall()),
+        shut("robots-resets").robots(ATTEMPTS, |wire, _| wire.reset()),
         closed("robots-of-a-gigabyte").robots(1, |wire, _| {
             wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")?;
             wire.send(RULES)?;

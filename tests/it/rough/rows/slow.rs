@@ -1,7 +1,7 @@
 //! Servers that are slow, silent, or gone.
 
 use crate::rough::row::page::raw;
-use crate::rough::row::{Row, Site, page, row};
+use crate::rough::row::{ATTEMPTS, Row, Site, page, row};
 use crate::rough::server::Then;
 
 const OPEN: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
@@ -19,26 +19,26 @@ fn slow(site: Site) -> Vec<Row> {
             wire.drip(b"X-A: b\r\n")
         })
         .unanswered("timeout")
-        .attempts(3),
+        .attempts(ATTEMPTS),
         row("drip-interim", |wire, _| wire.drip(b"HTTP/1.1 102 Processing\r\n\r\n"))
             .unanswered("timeout")
-            .attempts(3),
+            .attempts(ATTEMPTS),
         row("drip-body", move |wire, _| {
             wire.send(&dripping)?;
             wire.drip(b"z")
         })
         .error("timeout")
         .cut("time")
-        .attempts(3)
+        .attempts(ATTEMPTS)
         .within(),
-        row("stall-at-once", |wire, _| wire.stall()).unanswered("timeout").attempts(3),
+        row("stall-at-once", |wire, _| wire.stall()).unanswered("timeout").attempts(ATTEMPTS),
         row("stall-in-body", move |wire, _| {
             wire.send(&stalling)?;
             wire.stall()
         })
         .error("timeout")
         .cut("time")
-        .attempts(3)
+        .attempts(ATTEMPTS)
         .within(),
     ]
 }
@@ -52,16 +52,17 @@ fn gone(site: Site) -> Vec<Row> {
         wire.send(&kept)?;
         wire.settle();
         Ok(Then::Close)
-    });
+    })
+    .races();
     vec![
-        row("reset-at-once", |wire, _| wire.reset()).unanswered("disconnected").attempts(3),
+        row("reset-at-once", |wire, _| wire.reset()).unanswered("disconnected").attempts(ATTEMPTS),
         row("reset-in-head", |wire, _| {
             wire.send("HTTP/1.1 200 OK\r\nContent-")?;
             wire.settle();
             wire.reset()
         })
         .unanswered("disconnected")
-        .attempts(3),
+        .attempts(ATTEMPTS),
         row("reset-in-body", move |wire, _| {
             wire.send(&broken)?;
             wire.settle();
@@ -69,7 +70,7 @@ fn gone(site: Site) -> Vec<Row> {
         })
         .error("incomplete")
         .cut("disconnect")
-        .attempts(3)
+        .attempts(ATTEMPTS)
         .within(),
         row("reset-after", move |wire, _| {
             wire.send(&late)?;
@@ -77,7 +78,7 @@ fn gone(site: Site) -> Vec<Row> {
             wire.reset()
         })
         .within(),
-        row("close-at-once", |_, _| Ok(Then::Close)).unanswered("disconnected").attempts(3),
+        row("close-at-once", |_, _| Ok(Then::Close)).unanswered("disconnected").attempts(ATTEMPTS),
         links.iter().fold(closing, |row, path| row.further(site.url("closed-while-kept.test", path), 200)),
     ]
 }
