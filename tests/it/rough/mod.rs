@@ -26,7 +26,7 @@ fn crawl_all(server: &Server, further: &[&str]) -> Run {
     let (retries, redirects) = ((ATTEMPTS - 1).to_string(), MOST_REDIRECTS.to_string());
     let given = [
         &[seed.as_str(), "--scope", "any", "--resolve", "*.test:127.0.0.1", "--memory", "48MiB"][..],
-        &["--timeout", "5s", "--connect-timeout", "5s", "--max-retry-after", "1s", "--max-body", "1MiB"],
+        &["--timeout", "4s", "--connect-timeout", "4s", "--max-retry-after", "1s", "--max-body", "256KiB"],
         &["--retries", &retries, "--max-redirects", &redirects],
         CAPS,
         further,

@@ -2,9 +2,11 @@
 
 use crate::rough::bombs;
 use crate::rough::row::page::{self, HTML, whole};
-use crate::rough::row::{ATTEMPTS, Row, Site, Witness, answers, row};
+use crate::rough::row::{Row, Site, Witness, answers, row};
 use crate::rough::server::{Then, Wire};
 
+/// Requests for one that cannot be read, whatever `--retries` says of pages.
+const REQUESTS: usize = 3;
 /// Redirects of a robots.txt that are followed (RFC 9309 section 2.3.1.2).
 const HOPS: usize = 5;
 const RULES: &[u8] = b"User-agent: *\nDisallow: /closed\n";
@@ -27,9 +29,9 @@ pub(super) fn rows(site: Site) -> Vec<Row> {
     vec![
         found("robots-404").robots(1, status("404 Not Found")),
         found("robots-403").robots(1, status("403 Forbidden")),
-        shut("robots-500").robots(ATTEMPTS, status("500 Internal Server Error")),
-        shut("robots-stalls").robots(ATTEMPTS, |wire, _| wire.stall()),
-        shut("robots-resets").robots(ATTEMPTS, |wire, _| wire.reset()),
+        shut("robots-500").robots(REQUESTS, status("500 Internal Server Error")),
+        shut("robots-stalls").robots(REQUESTS, |wire, _| wire.stall()),
+        shut("robots-resets").robots(REQUESTS, |wire, _| wire.reset()),
         closed("robots-of-a-gigabyte").robots(1, |wire, _| {
             wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")?;
             wire.send(RULES)?;
