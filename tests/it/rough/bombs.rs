@@ -39,7 +39,7 @@ fn flushed(coder: &mut Compress, input: &[u8]) -> Vec<u8> {
 fn deflated(wrapping: &[u8], beginning: &[u8]) -> Bomb {
     let mut coder = Compress::new(Compression::best(), false);
     let head = [wrapping, &flushed(&mut coder, beginning)].concat();
-    let block = flushed(&mut coder, &[FILLER; 1 << 20]);
+    let block = flushed(&mut coder, &vec![FILLER; 1 << 20]);
     Bomb::new(head, block, 1 << 20)
 }
 

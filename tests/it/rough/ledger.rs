@@ -110,6 +110,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// One line for each row: what became of its first page, and what that took.
+    #[allow(clippy::print_stdout, reason = "the report of a test, for who asks for it by --nocapture")]
     fn print(&self, run: &Run, asked: &BTreeMap<String, usize>) {
         let site = self.server.site();
         let mut table = format!(

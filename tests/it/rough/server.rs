@@ -238,15 +238,15 @@ impl Wire<'_> {
         Ok(Then::Close)
     }
 
-    /// Gives what was written time to arrive.
-    pub(super) fn settle(&self) {
-        std::thread::sleep(2 * TICK);
-    }
-
     /// Ends the connection by a reset rather than by a close.
     pub(super) fn reset(&mut self) -> io::Result<Then> {
         // a linger of zero makes the close a reset; the option is the socket's, not the handle's
         tokio::net::TcpSocket::from_std_stream(self.stream.try_clone()?).set_zero_linger()?;
         Ok(Then::Close)
     }
+}
+
+/// Gives what was written time to arrive.
+pub(super) fn settle() {
+    std::thread::sleep(2 * TICK);
 }

@@ -2,7 +2,7 @@
 
 use crate::rough::row::page::raw;
 use crate::rough::row::{ATTEMPTS, Row, Site, page, row};
-use crate::rough::server::Then;
+use crate::rough::server::{Then, settle};
 
 const OPEN: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
 
@@ -50,7 +50,7 @@ fn gone(site: Site) -> Vec<Row> {
     let late = page::whole("200 OK", page::HTML, &site.page("reset-after"));
     let closing = row("closed-while-kept", move |wire, _| {
         wire.send(&kept)?;
-        wire.settle();
+        settle();
         Ok(Then::Close)
     })
     .races();
@@ -58,14 +58,14 @@ fn gone(site: Site) -> Vec<Row> {
         row("reset-at-once", |wire, _| wire.reset()).unanswered("disconnected").attempts(ATTEMPTS),
         row("reset-in-head", |wire, _| {
             wire.send("HTTP/1.1 200 OK\r\nContent-")?;
-            wire.settle();
+            settle();
             wire.reset()
         })
         .unanswered("disconnected")
         .attempts(ATTEMPTS),
         row("reset-in-body", move |wire, _| {
             wire.send(&broken)?;
-            wire.settle();
+            settle();
             wire.reset()
         })
         .error("incomplete")
@@ -74,7 +74,7 @@ fn gone(site: Site) -> Vec<Row> {
         .within(),
         row("reset-after", move |wire, _| {
             wire.send(&late)?;
-            wire.settle();
+            settle();
             wire.reset()
         })
         .within(),
