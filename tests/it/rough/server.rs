@@ -196,8 +196,11 @@ pub(super) struct Wire<'a> {
 impl Wire<'_> {
     /// Writes bytes as they are.
     pub(super) fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
-        self.stream.write_all(bytes.as_ref())?;
-        self.sent += bytes.as_ref().len() as u64;
+        // in parts, so that what was written before the peer left counts
+        for part in bytes.as_ref().chunks(64 << 10) {
+            self.stream.write_all(part)?;
+            self.sent += part.len() as u64;
+        }
         Ok(())
     }
 
