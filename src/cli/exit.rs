@@ -138,7 +138,7 @@ impl From<ConfigError> for Failure {
 impl From<DirectoryError> for Failure {
     fn from(error: DirectoryError) -> Failure {
         let code = match &error {
-            DirectoryError::State(StateError::Damaged { .. } | StateError::Newer { .. }) => {
+            DirectoryError::State(StateError::Damaged { .. } | StateError::OtherVersion { .. }) => {
                 ExitCode::StateDamaged
             }
             DirectoryError::Complete(_) => ExitCode::AlreadyComplete,
@@ -171,7 +171,7 @@ impl From<StateError> for Failure {
         let code = match &error {
             StateError::Io { .. } if error.is_disk_full() => ExitCode::DiskFull,
             StateError::Io { .. } => ExitCode::Failed,
-            StateError::Damaged { .. } | StateError::Newer { .. } => ExitCode::StateDamaged,
+            StateError::Damaged { .. } | StateError::OtherVersion { .. } => ExitCode::StateDamaged,
         };
         let remedy = match code {
             ExitCode::DiskFull => "; make room, and run the same command again",

@@ -14,6 +14,7 @@ mod share;
 use super::core::{Core, CoreSettings};
 use super::job::{Job, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::next::Next;
+use super::traps::Traps;
 use super::worker::new_outcome;
 use crate::config::{Dedup, Options, ScopeKind};
 use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};
@@ -153,6 +154,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
         Schedule::new(politeness, setup.share, true),
         scope.clone(),
         vec![Box::new(records.clone())],
+        Traps::new(&config, plan.sketches, 1),
     );
     let mut simulation = Simulation {
         core,

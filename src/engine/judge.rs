@@ -94,7 +94,7 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     let mut wanted = scope.check(&target.requested, &target.parts);
     // the scope moves along with a seed, what the user excludes does not
     let moves = candidate.carries_scope && wanted == Err(SkipReason::OutOfScope);
-    if moves && let Err(reason) = scope.check_expressions(&target.requested) {
+    if moves && let Err(reason) = scope.check_unmoved(&target.requested) {
         wanted = Err(reason);
     }
     let moves = moves && wanted == Err(SkipReason::OutOfScope);

@@ -13,6 +13,7 @@ use super::keeper::{FRONTIER, Keeper, KeeperSettings, MANIFEST, Pace, VISITED, l
 use super::plan::{self, FilterPlan};
 use super::recovery::{read_state, remove_old_logs};
 use super::state::SeedsSeal;
+use super::traps::Traps;
 use crate::budget::Plan;
 use crate::config::{Config, HeaderScope, ScopeKind};
 use crate::fetch::SeedHost;
@@ -54,7 +55,8 @@ impl Parts {
     fn core(self, secret: &KeySecret, frontier: Box<dyn Frontier + Send>, visited: Visited) -> Core {
         let share = host_share(&self.plan, secret);
         let schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
-        Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks)
+        let traps = Traps::new(&self.config, self.plan.sketches, secret.key("what is counted of traps"));
+        Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks, traps)
     }
 
     /// A core whose state is kept in a directory in which nothing is yet.
@@ -122,6 +124,7 @@ impl Parts {
         let mut core = self.core(&secret, Box::new(frontier), visited);
         core.scope_mut().restore(&mut Decoder(&state.scope)).map_err(malformed)?;
         core.schedule.restore(&mut Decoder(&state.schedule), epoch).map_err(malformed)?;
+        core.traps.restore(&mut Decoder(&state.traps)).map_err(malformed)?;
         let mut files = RecoveringFiles::open(&*storage, directory, &state.sinks)?;
         let log = state_directory.join(log_name(state.log));
         let mut queues: BTreeMap<QueueId, Box<str>> =

@@ -14,9 +14,6 @@ pub const HEADER_BYTES: usize = 16;
 
 const MAGIC: [u8; 8] = *b"dragline";
 
-/// The newest version of each format that this program writes and reads.
-const VERSION: u32 = 1;
-
 /// The kinds of state files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
@@ -42,6 +39,14 @@ impl FileKind {
             FileKind::Doubts => *b"doub",
         }
     }
+
+    /// The one version of the format that this program writes and reads.
+    fn version(self) -> u32 {
+        match self {
+            FileKind::Log | FileKind::Manifest | FileKind::Segment | FileKind::Doubts => 2,
+            FileKind::Run => 1,
+        }
+    }
 }
 
 /// State on disk that cannot be used.
@@ -57,13 +62,15 @@ pub enum StateError {
         /// What is wrong there.
         problem: &'static str,
     },
-    /// A program newer than this one wrote it.
-    #[error("{}: has format version {found}, and this dragline knows versions up to {VERSION}; use the newer dragline that wrote it", file.display())]
-    Newer {
+    /// A program newer or older than this one wrote it.
+    #[error("{}: has format version {found}, and this dragline knows version {known}; use the dragline that wrote it", file.display())]
+    OtherVersion {
         /// The file.
         file: PathBuf,
         /// Its version.
         found: u32,
+        /// The version that would do.
+        known: u32,
     },
     /// The system refused.
     #[error("{}: {source}", file.display())]
@@ -106,14 +113,14 @@ pub fn header(kind: FileKind) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(&MAGIC);
     header[8..12].copy_from_slice(&kind.code());
-    header[12..].copy_from_slice(&VERSION.to_le_bytes());
+    header[12..].copy_from_slice(&kind.version().to_le_bytes());
     header
 }
 
 /// Holds the first bytes of a file against what they should be.
 ///
 /// # Errors
-/// [`StateError::Damaged`] for another kind of file, [`StateError::Newer`] for a later version.
+/// [`StateError::Damaged`] for another kind of file, [`StateError::OtherVersion`] for another version.
 pub fn check_header(file: &Path, bytes: &[u8; HEADER_BYTES], kind: FileKind) -> Result<(), StateError> {
     if bytes[..8] != MAGIC {
         return Err(StateError::damaged(file, 0, "it is no state file of dragline"));
@@ -123,9 +130,9 @@ pub fn check_header(file: &Path, bytes: &[u8; HEADER_BYTES], kind: FileKind) -> 
     }
     let found = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
     match found {
-        VERSION => Ok(()),
         0 => Err(StateError::damaged(file, 12, "there is no format version 0")),
-        _ => Err(StateError::Newer { file: file.to_owned(), found }),
+        _ if found == kind.version() => Ok(()),
+        _ => Err(StateError::OtherVersion { file: file.to_owned(), found, known: kind.version() }),
     }
 }
 
@@ -146,6 +153,10 @@ mod tests {
         newer[12] = 2;
         let error = check_header(file, &newer, FileKind::Run).expect_err("newer");
         assert!(error.to_string().contains("runs/7: has format version 2"), "{error}");
+        let mut older = header(FileKind::Log);
+        older[12] = 1;
+        let error = check_header(file, &older, FileKind::Log).expect_err("older");
+        assert!(error.to_string().contains("has format version 1, and this dragline knows version 2"), "{error}");
         for place in 0..HEADER_BYTES {
             for bit in 0..8 {
                 let mut flipped = good;

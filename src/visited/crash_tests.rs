@@ -220,7 +220,7 @@ proptest! {
                         prop_assert_eq!(file, path.clone());
                         prop_assert!(offset <= whole.len() as u64);
                     }
-                    StateError::Newer { file, .. } => prop_assert_eq!(file, path.clone()),
+                    StateError::OtherVersion { file, .. } => prop_assert_eq!(file, path.clone()),
                     other @ StateError::Io { .. } => prop_assert!(false, "{}", other),
                 }
             } else {

@@ -17,3 +17,4 @@ mod retries;
 mod robots;
 mod scope;
 mod security;
+mod traps;
