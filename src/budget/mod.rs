@@ -38,6 +38,9 @@ const CONNECTIONS_DIVISOR: u64 = 8;
 /// the largest windows, and the most links of a page.
 const MOST_OF_ONE: u64 = 96 << 20;
 
+/// What sketches make use of at most, in bytes; the rest of their share goes to the caches.
+const MOST_OF_SKETCHES: u64 = 512 << 10;
+
 /// Stands for every total that no machine has, so that sums below it cannot overflow.
 const OUT_OF_REACH: u64 = 1 << 60;
 
@@ -221,7 +224,9 @@ pub fn plan(total: u64, inputs: &Inputs) -> Result<Plan, BelowFloor> {
         weights[0] = 0;
     }
     share(free, &weights, &mut parts);
-    let [filter, exact_table, doubts, frontier, caches, sketches, bodies] = parts;
+    let [filter, exact_table, doubts, frontier, mut caches, mut sketches, bodies] = parts;
+    let unused = sketches.saturating_sub(MOST_OF_SKETCHES);
+    (caches, sketches) = (caches + unused, sketches - unused);
     let assigned = FIXED_BYTES + connections + parts.iter().sum::<u64>();
     let reserve = total - assigned;
     Ok(Plan {

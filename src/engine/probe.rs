@@ -7,6 +7,7 @@ use super::core::{Caps, Core, CoreSettings};
 use super::job::{Job, Outcome, PageOutcome};
 use super::next::Next;
 use super::plan;
+use super::traps::Traps;
 use super::worker::new_outcome;
 use crate::config::{Options, ScopeKind};
 use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};

@@ -64,13 +64,10 @@ const BRANCH: u64 = 2;
 impl Traps {
     /// Alarms of one crawl at most; the keys of so many are kept.
     const MOST_TOLD: usize = 896;
-    /// The share from which on nothing grows any more.
-    const MOST_BYTES: usize = 512 << 10;
-
     /// Counts within so many bytes: half of them for branches, a quarter for paths, an eighth each
     /// for domains and hosts. Tables are rounded down, and what is told fits into the rest.
     pub(super) fn new(config: &Config, bytes: u64, seed: u64) -> Self {
-        let eighth = usize::try_from(bytes).unwrap_or(usize::MAX).min(Self::MOST_BYTES) / 8;
+        let eighth = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
         Self {
             caps: Caps {
                 queries: config.max_query_variants,

@@ -87,7 +87,9 @@ fn like_pages_end_their_branch_and_no_other() {
     assert_eq!(traps.page(&url(LIKE_PAGES), 0xabc), Some(u64::from(LIKE_PAGES)));
     assert_eq!(traps.page(&url(LIKE_PAGES + 1), 0xabc), None, "it is told once");
     assert!(traps.ends(&url(7_000_000)));
-    for other in ["http://a.test/p/1", "http://a.test/cal/1", "http://b.test/cal/1/1", "http://a.test/cal/1/1?x"] {
+    for other in
+        ["http://a.test/p/1", "http://a.test/cal/1", "http://b.test/cal/1/1", "http://a.test/cal/1/1?x"]
+    {
         assert!(!traps.ends(other), "{other}");
     }
     assert_eq!(meet(&mut traps, &url(99), Via::Link), Some(SkipReason::Trap));
@@ -146,7 +148,7 @@ proptest! {
 
 #[test]
 fn all_of_it_fits_into_its_share() {
-    for bytes in [96 << 10, 200 << 10, 1 << 30] {
+    for bytes in [96 << 10, 200 << 10, 512 << 10] {
         let traps = Traps::new(&Config::default(), bytes, 1);
         let mut state = Vec::new();
         traps.encode(&mut Encoder(&mut state));
@@ -162,4 +164,40 @@ fn all_of_it_fits_into_its_share() {
     traps.encode(&mut Encoder(&mut state));
     assert!(state.len() < 96 << 10, "{} bytes", state.len());
     assert_eq!(traps.told.len(), Traps::MOST_TOLD);
+}
+
+/// New at once or rescued from doubt, what is past a cap is counted as skipped, and the sums hold.
+#[test]
+fn caps_hold_for_doubts_as_well() {
+    use crate::config::{Count, Options, ScopeKind};
+    use crate::engine::core_tests::{Setup, Web, simulation};
+
+    let variants: Vec<String> = (0..300).map(|n| format!("http://a.test/p?{n}")).collect();
+    let links: Vec<&str> = variants.iter().map(String::as_str).collect();
+    let mut web = Web::default();
+    web.page("http://a.test/", &links);
+    for url in &links {
+        web.page(url, &links[..40]);
+    }
+    let setup = Setup {
+        options: Options {
+            scope: Some(ScopeKind::Any),
+            max_query_variants: Some(Count(25)),
+            // nearly every URL is a doubt
+            expected_urls: Some(Count(1)),
+            bits_per_url: Some(1.0),
+            ..Options::default()
+        },
+        table_bytes: 64,
+        ..Setup::default()
+    };
+    let mut simulation = simulation(web, &["http://a.test/"], &setup);
+    simulation.run();
+    let counters = simulation.core.counters().clone();
+    assert!(counters.rescued > 0, "some come from doubts");
+    assert_eq!((counters.records(), counters.unique), (26, 26));
+    assert_eq!(counters.skipped_before_queue.of(SkipReason::QueryVariants), 275);
+    assert_eq!((counters.traps, simulation.core.adds_up()), (1, true));
+    let alarms = simulation.core.take_events().into_iter().filter(|event| matches!(event, Event::Trap(_)));
+    assert_eq!(alarms.count(), 1);
 }

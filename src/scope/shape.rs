@@ -37,33 +37,40 @@ impl Shape {
 
     /// Whether a URL, given as requested, keeps to the bounds.
     ///
-    /// Segments are what stands between slashes, empty ones left out; parameters are told apart
-    /// by what stands before `=`. Both are compared as they are spelled.
+    /// Segments are what stands between slashes, parameters are told apart by what stands before
+    /// `=`; empty ones are left out. Both are compared as they are spelled.
     ///
     /// # Errors
     /// [`SkipReason::PathTooDeep`], [`SkipReason::RepeatedSegments`] or
     /// [`SkipReason::RepeatedParameters`].
     pub fn check(&self, requested: &str) -> Result<(), SkipReason> {
-        let start = requested.find("://").map_or(0, |at| at + 3);
-        let end = requested[start..].find('#').map_or(requested.len(), |at| start + at);
-        let (path, query) = requested[start..end].split_once('?').unwrap_or((&requested[start..end], ""));
-        // what stands before the first slash is the host; one look at the bytes settles most
-        let slashes = memchr::memchr_iter(b'/', path.as_bytes()).count();
-        if slashes > self.max_depth.min(self.max_segments) {
-            let segments = || path.split('/').skip(1).filter(|segment| !segment.is_empty());
-            if segments().count() > self.max_depth {
-                return Err(SkipReason::PathTooDeep);
-            }
-            if repeats(segments(), self.max_segments) {
-                return Err(SkipReason::RepeatedSegments);
-            }
+        // two looks at the bytes settle most; slashes of query and fragment count too, and two of the scheme
+        let count = |byte| memchr::memchr_iter(byte, requested.as_bytes()).count();
+        let slashes = self.max_depth.min(self.max_segments).saturating_add(2);
+        if count(b'/') <= slashes && count(b'&') < self.max_parameters {
+            return Ok(());
         }
-        if memchr::memchr_iter(b'&', query.as_bytes()).count() >= self.max_parameters {
-            let parameters = query.split('&').filter(|parameter| !parameter.is_empty());
-            let names = parameters.map(|parameter| parameter.split('=').next().unwrap_or_default());
-            if repeats(names, self.max_parameters) {
-                return Err(SkipReason::RepeatedParameters);
-            }
+        self.look_closer(requested)
+    }
+
+    fn look_closer(&self, requested: &str) -> Result<(), SkipReason> {
+        let start = requested.find("://").map_or(0, |at| at + 3);
+        let bytes = requested.as_bytes();
+        let path_end = memchr::memchr2(b'?', b'#', &bytes[start..]).map_or(bytes.len(), |at| start + at);
+        // what stands before the first slash is the host
+        let segments = || requested[start..path_end].split('/').skip(1);
+        let (number, crowded) = tally(segments(), self.max_segments);
+        if number > self.max_depth {
+            return Err(SkipReason::PathTooDeep);
+        }
+        if crowded && repeats(segments(), self.max_segments) {
+            return Err(SkipReason::RepeatedSegments);
+        }
+        let query = requested[path_end..].strip_prefix('?').unwrap_or_default();
+        let query = query.split('#').next().unwrap_or_default();
+        let parameters = || query.split('&').map(name_of);
+        if tally(parameters(), self.max_parameters).1 && repeats(parameters(), self.max_parameters) {
+            return Err(SkipReason::RepeatedParameters);
         }
         Ok(())
     }
@@ -81,21 +88,32 @@ impl Shape {
     }
 }
 
-/// Whether any name occurs more often than `most`.
-fn repeats<'n>(names: impl Iterator<Item = &'n str> + Clone, most: usize) -> bool {
-    // names that look alike share a counter: where none of these is passed, no name's own would be
+/// The name of a parameter.
+fn name_of(parameter: &str) -> &str {
+    parameter.split('=').next().unwrap_or_default()
+}
+
+/// How many names there are, empty ones left out, and whether any may occur more often than `most`.
+fn tally<'n>(names: impl Iterator<Item = &'n str>, most: usize) -> (usize, bool) {
+    // names that look alike share a counter: where that is not passed, no name's own would be
     let mut alike = [0_usize; 64];
-    let crowded = names.clone().any(|name| {
+    let (mut number, mut crowded) = (0, false);
+    for name in names {
         let bytes = name.as_bytes();
-        let ends = bytes.first().zip(bytes.last()).map_or(0, |(first, last)| first ^ last.rotate_left(3));
-        let counter = &mut alike[(usize::from(ends) ^ (name.len() * 11)) % 64];
-        *counter += 1;
-        *counter > most
-    });
-    if !crowded {
-        return false;
+        if let (Some(first), Some(last)) = (bytes.first(), bytes.last()) {
+            number += 1;
+            let place = usize::from(first ^ last.rotate_left(3)) ^ (bytes.len() * 11);
+            let counter = &mut alike[place % 64];
+            *counter += 1;
+            crowded |= *counter > most;
+        }
     }
-    let mut names: Vec<&str> = names.collect();
+    (number, crowded)
+}
+
+/// Whether any name that is not empty occurs more often than `most`.
+fn repeats<'n>(names: impl Iterator<Item = &'n str>, most: usize) -> bool {
+    let mut names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
     names.sort_unstable();
     names.chunk_by(|one, other| one == other).any(|same| same.len() > most)
 }
@@ -159,8 +177,8 @@ mod tests {
                 counts.into_values().max().unwrap_or(0)
             };
             let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-            let parameters = query.split('&').filter(|one| !one.is_empty());
-            let names = parameters.map(|one| one.split('=').next().unwrap_or_default()).collect();
+            let names = query.split('&').map(|one| one.split('=').next().unwrap_or_default());
+            let names = names.filter(|name| !name.is_empty()).collect();
             let expected = if segments.len() as u32 > bounds[0] {
                 Err(SkipReason::PathTooDeep)
             } else if often(segments) > bounds[1] {

@@ -39,7 +39,12 @@ impl Faces {
         }
         for face in &mut self.0 {
             face.pages -= 1;
+            if face.pages == 0 {
+                *face = Face::default();
+            }
         }
+        // those that are held come first
+        self.0.sort_by_key(|face| face.pages == 0);
         0
     }
 

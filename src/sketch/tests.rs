@@ -117,9 +117,7 @@ proptest! {
             .iter()
             .map(|word| {
                 let number = number_of(word);
-                let pair = number ^ before.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
-                before = number;
-                mix(pair)
+                mix(number, std::mem::replace(&mut before, number))
             })
             .collect();
         let majority = |bit: &u32| hashes.iter().filter(|hash| *hash >> bit & 1 == 1).count() * 2 > hashes.len();
@@ -133,7 +131,7 @@ proptest! {
 fn words_of(text: &str) -> Vec<Vec<u8>> {
     let (mut words, mut word) = (Vec::new(), Vec::new());
     for character in text.chars() {
-        let alone = matches!(character, '\u{3000}'..='\u{dfff}' | '\u{10000}'..);
+        let alone = matches!(character, '\u{3000}'..='\u{d7ff}' | '\u{10000}'..);
         let separates = match character {
             '\0'..='\u{7f}' => !character.is_ascii_alphabetic(),
             _ => matches!(character, '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{2fff}' | '\u{e000}'..='\u{ffff}'),
@@ -156,15 +154,12 @@ fn words_of(text: &str) -> Vec<Vec<u8>> {
 fn number_of(word: &[u8]) -> u64 {
     let group = |group: &[u8]| group.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
     let last = (word.len() - 1) / 8 * 8;
-    word[..last].chunks(8).fold(0, |hash, one| mix(hash ^ group(one))) ^ group(&word[last..])
+    word[..last].chunks(8).fold(0, |hash, one| mix(hash, group(one))) ^ group(&word[last..])
 }
 
-/// The finalizer of `SplitMix64`.
-fn mix(number: u64) -> u64 {
-    let mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
+fn mix(one: u64, other: u64) -> u64 {
+    let product = u128::from(one ^ 0x9E37_79B9_7F4A_7C15) * u128::from(other ^ 0xBF58_476D_1CE4_E5B9);
+    product as u64 ^ (product >> 64) as u64
 }
 
 fn simhash_of(text: &str) -> Option<u64> {
@@ -177,8 +172,7 @@ fn simhash_of(text: &str) -> Option<u64> {
 fn prose(words: u64, seed: u64, replaced: &HashSet<u64>) -> String {
     let word = |place: u64| {
         let bits = key(place.wrapping_mul(31).wrapping_add(seed << 40));
-        // the rank falls with the inverse of a uniform number
-        let rank = 2000_u64.min((1_u64 << 32) / (bits % (1 << 32)).max(1));
+        let rank = 2000_f64.powf((bits >> 11) as f64 / (1_u64 << 53) as f64) as u64;
         if replaced.contains(&place) { letters(bits) } else { letters(rank) }
     };
     (0..words).map(word).collect::<Vec<_>>().join(" ")

@@ -156,7 +156,10 @@ mod tests {
         let mut older = header(FileKind::Log);
         older[12] = 1;
         let error = check_header(file, &older, FileKind::Log).expect_err("older");
-        assert!(error.to_string().contains("has format version 1, and this dragline knows version 2"), "{error}");
+        assert!(
+            error.to_string().contains("has format version 1, and this dragline knows version 2"),
+            "{error}"
+        );
         for place in 0..HEADER_BYTES {
             for bit in 0..8 {
                 let mut flipped = good;
