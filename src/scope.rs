@@ -1,8 +1,8 @@
 //! Scope: which discovered URLs are wanted.
 //!
 //! A crawl's scope is what its seeds span (by page, directory, host name or
-//! registrable domain), narrowed by regular expressions. Seeds that redirect
-//! move their scope along.
+//! registrable domain), narrowed by bounds on the shape of a URL and by regular
+//! expressions. Seeds that redirect move their scope along.
 //!
 //! Of the seeds only 64-bit fingerprints are kept, about 10 to 20 bytes each,
 //! so that a million seeds need some 20 MB at most. They are hashed under a
@@ -13,6 +13,7 @@
 //! addresses are judged elsewhere.
 
 mod patterns;
+mod shape;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use crate::url::{Canonicalizer, Parts, Reject, Rules};
 use patterns::Patterns;
 use span::Span;
 
+pub use shape::Shape;
 pub use span::registrable_domain;
 
 /// Which URLs a crawl wants.
@@ -37,6 +39,7 @@ pub struct Scope {
     span: Span,
     include: Patterns,
     exclude: Patterns,
+    shape: Shape,
     max_url_length: usize,
     moved_count: u64,
 }
@@ -51,6 +54,7 @@ impl Scope {
             span: Span::new(config.scope, canonical_rules(&config.canonicalization)),
             include: Patterns::new("include", &config.include)?,
             exclude: Patterns::new("exclude", &config.exclude)?,
+            shape: Shape::of(config),
             max_url_length: config.max_url_length,
             moved_count: 0,
         })
@@ -72,7 +76,7 @@ impl Scope {
         self.moved_count
     }
 
-    /// Whether a URL is wanted, by its length, by what the seeds span, by
+    /// Whether a URL is wanted, by its length, by what the seeds span, by its shape, by
     /// `--exclude` and by `--include`, in this order; the expressions are
     /// searched for in the URL as requested.
     ///
@@ -84,7 +88,7 @@ impl Scope {
         if !self.span.contains(requested, parts) {
             return Err(SkipReason::OutOfScope);
         }
-        self.check_expressions(requested)
+        self.check_unmoved(requested)
     }
 
     /// Whether an `--exclude` matches.
@@ -104,8 +108,9 @@ impl Scope {
         }
     }
 
-    /// The part of [`check`](Self::check) that no seed moves: `--exclude` and `--include`.
-    pub fn check_expressions(&self, requested: &str) -> Result<(), SkipReason> {
+    /// The part of [`check`](Self::check) that no seed moves: shape, `--exclude` and `--include`.
+    pub fn check_unmoved(&self, requested: &str) -> Result<(), SkipReason> {
+        self.shape.check(requested)?;
         if self.exclude.matches(requested) {
             return Err(SkipReason::Excluded);
         }
@@ -143,7 +148,7 @@ impl Scope {
             SkipReason::NotIncluded => Some(format!("no match of {}", self.include.named("--include"))),
             SkipReason::OutOfScope => Some(self.span.told()),
             SkipReason::OtherScheme | SkipReason::BadUrl => refusal(requested),
-            _ => None,
+            _ => self.shape.rule(reason),
         }
     }
 }

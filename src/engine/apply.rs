@@ -228,6 +228,7 @@ impl Core {
         if let Some(note) = sitemap {
             self.note_sitemap(note);
         }
+        self.note_likeness(&record);
         for candidate in accepted {
             self.accept(&candidate)?;
         }
@@ -317,10 +318,14 @@ impl Core {
     /// Links past the limits of one page are not kept; one row stands for them.
     fn count_dropped(&mut self, dropped: u64, found: &Found<'_>) -> Result<(), CoreError> {
         self.counters.skipped_before_queue.add(SkipReason::TooManyLinks, dropped);
-        if dropped == 0 || !self.settings.log_skipped {
+        if dropped == 0 {
             return Ok(());
         }
-        let detail = format!("{dropped} links past what one page may have");
+        self.note_example(SkipReason::TooManyLinks, found.url.unwrap_or_default());
+        if !self.settings.log_skipped {
+            return Ok(());
+        }
+        let detail = format!("{dropped} links past --max-links-per-page, or past what --memory affords");
         let row = Skipped {
             url: found.url.unwrap_or_default(),
             reason: SkipReason::TooManyLinks,
@@ -390,6 +395,7 @@ impl Core {
         reason: SkipReason,
     ) -> Result<(), CoreError> {
         self.counters.skipped_before_queue.add(reason, 1);
+        self.note_example(reason, batch.url(link));
         if !self.settings.log_skipped {
             return Ok(());
         }

@@ -208,7 +208,7 @@ impl CrawlBuilder {
         let names = fetcher.clone();
         core.ask_ahead(move |host| names.asks_dns(host));
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
-        let (limits, batch_text) = link_limits(plan.in_flight().one);
+        let (limits, batch_text) = link_limits(plan.in_flight().one, config.max_links_per_page);
         let scratch = std::sync::Mutex::default();
         let shared = Shared {
             config,
@@ -232,13 +232,13 @@ impl CrawlBuilder {
 /// and in the batch, and in the tables that tell links apart.
 const LINK_BYTES: u64 = 256;
 
-/// Bounds on the links of one page, whose body and outcome may take `bytes`: the usual ones, or
+/// Bounds on the links of one page, whose body and outcome may take `bytes`: `most` of them, or
 /// what fits. And the bytes of all their URLs.
-fn link_limits(bytes: u64) -> (ExtractLimits, usize) {
+fn link_limits(bytes: u64, most: u64) -> (ExtractLimits, usize) {
     let part = |divisor: u64| usize::try_from(bytes / divisor).unwrap_or(usize::MAX);
     let usual = ExtractLimits::default();
     let limits = ExtractLimits {
-        max_links: usual.max_links.min(part(2 * LINK_BYTES)),
+        max_links: usize::try_from(most).unwrap_or(usize::MAX).min(part(2 * LINK_BYTES)),
         max_link_bytes: usual.max_link_bytes.min(part(8)),
     };
     (limits, LinkBatch::MAX_TEXT.min(part(4)))

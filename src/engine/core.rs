@@ -16,11 +16,12 @@ use super::names::AsksDns;
 use super::observer::Event;
 use super::shadow::DepthShadow;
 use super::state::{CrawlState, SeedsSeal};
+use super::traps::Traps;
 use crate::frontier::{Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Schedule, Ticket};
 use crate::model::{Record, UrlKey};
 use crate::scope::Scope;
 use crate::sink::{Page, ResultFiles, Sink};
-use crate::stats::{Counters, EndReason};
+use crate::stats::{Counters, EndReason, Examples};
 use crate::store::StateError;
 use crate::visited::{Answer, ExactError, GrowError, Pace, Sizing, Visited};
 
@@ -164,6 +165,10 @@ pub(crate) struct Core {
     /// Candidates skipped since the loop last had a turn.
     pub(super) skipped_at_once: usize,
     pub(super) buckets: Buckets,
+    /// What is counted to notice traps.
+    pub(super) traps: Traps,
+    /// A skipped URL for each reason.
+    pub(super) examples: Examples,
     /// The latest moment it was told of.
     pub(super) now: Moment,
 }
@@ -176,6 +181,7 @@ impl Core {
         schedule: Schedule,
         scope: Arc<RwLock<Scope>>,
         sinks: Vec<Box<dyn Sink>>,
+        traps: Traps,
     ) -> Self {
         let pace = Pace::new(SETTLING_SHARE, settings.most_doubts);
         let shadow = DepthShadow::new(settings.caps.depth);
@@ -214,6 +220,8 @@ impl Core {
             host_changed: false,
             skipped_at_once: 0,
             buckets,
+            traps,
+            examples: Examples::default(),
             now: Moment::START,
         }
     }
@@ -248,6 +256,7 @@ impl Core {
         self.seeds = state.seeds;
         self.seeds_taken = state.seeds_taken;
         self.seeds_complete = state.seeds_complete;
+        self.examples = state.examples;
     }
 
     /// Page jobs in flight.

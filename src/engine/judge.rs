@@ -106,7 +106,7 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     let moves = candidate.carries_scope && wanted == Err(SkipReason::OutOfScope);
     if moves
         && !is_sitemap
-        && let Err(reason) = scope.check_expressions(&target.requested)
+        && let Err(reason) = scope.check_unmoved(&target.requested)
     {
         wanted = Err(reason);
     }

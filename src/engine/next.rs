@@ -151,6 +151,10 @@ impl Core {
                 self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
                 continue;
             }
+            if self.is_ended(&attempt.candidate) {
+                self.skip_attempt(id, attempt, SkipReason::Trap)?;
+                continue;
+            }
             self.pages_in_flight += 1;
             self.schedule.started(id, true);
             attempt.started = now;

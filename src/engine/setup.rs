@@ -14,6 +14,7 @@ use super::names;
 use super::plan::{self, FilterPlan};
 use super::recovery::{read_state, remove_old_logs};
 use super::state::SeedsSeal;
+use super::traps::Traps;
 use crate::budget::Plan;
 use crate::config::{Config, HeaderScope, ScopeKind};
 use crate::fetch::SeedHost;
@@ -57,7 +58,8 @@ impl Parts {
         let mut schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
         let lookups = self.plan.fetch_memory().lookups;
         schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency));
-        Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks)
+        let traps = Traps::new(&self.config, self.plan.sketches, secret.key("what is counted of traps"));
+        Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks, traps)
     }
 
     /// A core whose state is kept in a directory in which nothing is yet.
@@ -125,6 +127,7 @@ impl Parts {
         let mut core = self.core(&secret, Box::new(frontier), visited);
         core.scope_mut().restore(&mut Decoder(&state.scope)).map_err(malformed)?;
         core.schedule.restore(&mut Decoder(&state.schedule), epoch).map_err(malformed)?;
+        core.traps.restore(&mut Decoder(&state.traps)).map_err(malformed)?;
         let mut files = RecoveringFiles::open(&*storage, directory, &state.sinks)?;
         let log = state_directory.join(log_name(state.log));
         let mut queues: BTreeMap<QueueId, Box<str>> =

@@ -14,6 +14,7 @@ use super::delivery::{BROKEN, Delivered, Delivery};
 use super::gather::take_links;
 use super::job::{Job, KEPT_BYTES, Outcome, PageJob, PageOutcome, RobotsAnswer, Verdict};
 use super::judge::{canonical_of, is_redirect, judge, told_by_head, verdict_of};
+use super::likeness::Likeness;
 use super::sitemap::Part;
 use super::{robots, sitemap, timestamp};
 use crate::budget::{Lease, StepCounts};
@@ -45,6 +46,8 @@ pub(crate) struct Shared {
 /// it anew cost a fifth of the processor time.
 pub(crate) struct Scratch {
     pub(super) reader: PageReader,
+    /// Takes the fingerprint of its text.
+    pub(super) likeness: Likeness,
     /// Key to the place of its link in the batch.
     pub(super) seen: HashMap<UrlKey, usize, KeyHash>,
     pub(super) requested: String,
@@ -56,6 +59,7 @@ impl Shared {
         let spare = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| Scratch {
             reader: PageReader::new(&PageContext::default()),
+            likeness: Likeness::default(),
             seen: HashMap::default(),
             requested: String::new(),
             canonical: String::new(),
@@ -215,8 +219,7 @@ async fn read(
     if let Some(scratch) = &mut scratch {
         reset_reader(shared, outcome, &response, &mut scratch.reader);
     }
-    let reader = scratch.as_mut().map(|scratch| &mut scratch.reader);
-    let failed = read_body(shared, outcome, &mut response, reader).await.err();
+    let failed = read_body(shared, outcome, &mut response, scratch.as_mut()).await.err();
     let failed_at_all = failed.is_some();
     let failed = failed.filter(|_| !told_by_head(status));
     if failed.is_none() {
@@ -229,7 +232,8 @@ async fn read(
     outcome.record.truncated = report.truncated.or(outcome.record.truncated).or(broken_off);
     outcome.mislabelled_encoding = report.mislabelled_encoding;
     if let Some(mut scratch) = scratch {
-        let page = scratch.reader.finish();
+        let page = scratch.reader.finish_with(&mut scratch.likeness);
+        outcome.record.simhash = scratch.likeness.finish();
         let body = outcome.body.as_ref().map_or(0, Vec::capacity);
         lease
             .hold(leased(body + scratch.reader.held_bytes() + page.held_bytes() + batch_bytes(shared, &page)))
@@ -309,7 +313,7 @@ async fn read_body(
     shared: &Shared,
     outcome: &mut PageOutcome,
     response: &mut Response,
-    mut reader: Option<&mut PageReader>,
+    mut scratch: Option<&mut Scratch>,
 ) -> Result<(), FetchError> {
     let mut hasher = Xxh3Default::new();
     let mut body = shared.keep_bodies.then(Vec::new);
@@ -321,13 +325,13 @@ async fn read_body(
                 let enough = until.is_some() && so_far >= REDIRECT_BYTES;
                 so_far += chunk.len();
                 hasher.update(chunk);
-                if let Some(reader) = &mut reader {
-                    reader.feed(chunk);
+                if let Some(Scratch { reader, likeness, .. }) = scratch.as_deref_mut() {
+                    reader.feed_with(chunk, likeness);
                 }
                 if let Some(body) = &mut body {
                     body.extend_from_slice(chunk);
                 }
-                let held = reader.as_ref().map_or(0, |reader| reader.held_bytes())
+                let held = scratch.as_ref().map_or(0, |scratch| scratch.reader.held_bytes())
                     + body.as_ref().map_or(0, Vec::capacity);
                 if held > FREE_BYTES {
                     response.also_hold(leased(held)).await;

@@ -209,9 +209,9 @@ fn the_expressions_hold_outside_of_the_scope_too() {
     config.include = vec!["/docs".to_owned()];
     config.exclude = vec!["private".to_owned()];
     let scope = scope(&config, &["http://site.test/docs"]);
-    assert_eq!(scope.check_expressions("http://other.test/docs"), Ok(()));
-    assert_eq!(scope.check_expressions("http://other.test/docs/private"), Err(SkipReason::Excluded));
-    assert_eq!(scope.check_expressions("http://other.test/"), Err(SkipReason::NotIncluded));
+    assert_eq!(scope.check_unmoved("http://other.test/docs"), Ok(()));
+    assert_eq!(scope.check_unmoved("http://other.test/docs/private"), Err(SkipReason::Excluded));
+    assert_eq!(scope.check_unmoved("http://other.test/"), Err(SkipReason::NotIncluded));
     assert_eq!(check(&scope, "http://other.test/docs/private"), Err(SkipReason::OutOfScope));
 }
 

@@ -21,3 +21,4 @@ mod robots;
 mod scope;
 mod security;
 mod sitemap;
+mod traps;
