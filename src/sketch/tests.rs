@@ -198,7 +198,8 @@ fn few_changed_words_change_few_bits() {
         let other = simhash_of(&prose(words, seed, &replaced)).unwrap_or(u64::MAX);
         found += u32::from(distance(one, other) <= NEAR);
     }
-    assert!(found >= 160, "{found} of 200 with half a percent of their words changed are near");
+    // words that follow no other are harsher than a language, of which nine in ten are found
+    assert!(found >= 150, "{found} of 200 with half a percent of their words changed are near");
 }
 
 #[test]
