@@ -132,13 +132,22 @@ impl Traps {
         self.told.len() < Self::MOST_TOLD && self.told.insert(key)
     }
 
-    /// The key of what a refused candidate is too many of.
-    fn key_behind(&self, url: &str, reason: SkipReason) -> Option<u64> {
-        match reason {
-            SkipReason::QueryVariants => self.query_path(url),
-            SkipReason::TooManySubdomains => self.subdomain(host_of(url)).map(|(domain, _)| domain),
-            _ => None,
-        }
+    /// What a refused candidate is too many of: its key, and the alarm.
+    fn past_cap(&self, url: &str, reason: SkipReason) -> Option<(u64, TrapAlarm)> {
+        let (key, kind, place, count) = match reason {
+            SkipReason::QueryVariants => {
+                let path = url.split('?').next().unwrap_or_default();
+                (self.query_path(url)?, TrapKind::Queries, path, self.caps.queries)
+            }
+            SkipReason::TooManySubdomains => {
+                let host = host_of(url);
+                let (domain, _) = self.subdomain(host)?;
+                (domain, TrapKind::Subdomains, registrable_domain(host)?, self.caps.subdomains)
+            }
+            _ => return None,
+        };
+        let (place, example) = (place.to_owned(), url.to_owned());
+        Some((key, TrapAlarm { kind, place, count, example, ended: true }))
     }
 
     /// The key of the path of a URL that has a query.
@@ -209,28 +218,10 @@ impl Core {
             return Ok(false);
         };
         self.skip_found(candidate, reason)?;
-        if let Some(key) = self.traps.key_behind(&candidate.url, reason)
+        if let Some((key, alarm)) = self.traps.past_cap(&candidate.url, reason)
             && self.traps.tell(key)
         {
-            let (kind, most, place) = match reason {
-                SkipReason::QueryVariants => {
-                    let path = candidate.url.split('?').next().unwrap_or_default();
-                    (TrapKind::Queries, self.traps.caps.queries, path)
-                }
-                _ => {
-                    let host = host_of(&candidate.url);
-                    (
-                        TrapKind::Subdomains,
-                        self.traps.caps.subdomains,
-                        registrable_domain(host).unwrap_or(host),
-                    )
-                }
-            };
-            let place = place.to_owned();
-            self.alarm(
-                key,
-                TrapAlarm { kind, place, count: most, example: (*candidate.url).to_owned(), ended: true },
-            );
+            self.alarm(key, alarm);
         }
         Ok(true)
     }

@@ -20,18 +20,21 @@ use crate::model::SkipReason;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    max_depth: usize,
-    max_segments: usize,
-    max_parameters: usize,
+    /// Segments of a path at most.
+    depth: usize,
+    /// How often one of them may stand in it.
+    same_segment: usize,
+    /// How often one parameter may stand in a query.
+    same_parameter: usize,
 }
 
 impl Shape {
     /// The bounds that a configuration sets.
     pub fn of(config: &Config) -> Self {
         Self {
-            max_depth: config.max_path_depth as usize,
-            max_segments: config.max_repeated_segments as usize,
-            max_parameters: config.max_repeated_parameters as usize,
+            depth: config.max_path_depth as usize,
+            same_segment: config.max_repeated_segments as usize,
+            same_parameter: config.max_repeated_parameters as usize,
         }
     }
 
@@ -46,8 +49,8 @@ impl Shape {
     pub fn check(&self, requested: &str) -> Result<(), SkipReason> {
         // two looks at the bytes settle most; slashes of query and fragment count too, and two of the scheme
         let count = |byte| memchr::memchr_iter(byte, requested.as_bytes()).count();
-        let slashes = self.max_depth.min(self.max_segments).saturating_add(2);
-        if count(b'/') <= slashes && count(b'&') < self.max_parameters {
+        let slashes = self.depth.min(self.same_segment).saturating_add(2);
+        if count(b'/') <= slashes && count(b'&') < self.same_parameter {
             return Ok(());
         }
         self.look_closer(requested)
@@ -59,17 +62,17 @@ impl Shape {
         let path_end = memchr::memchr2(b'?', b'#', &bytes[start..]).map_or(bytes.len(), |at| start + at);
         // what stands before the first slash is the host
         let segments = || requested[start..path_end].split('/').skip(1);
-        let (number, crowded) = tally(segments(), self.max_segments);
-        if number > self.max_depth {
+        let (number, crowded) = tally(segments(), self.same_segment);
+        if number > self.depth {
             return Err(SkipReason::PathTooDeep);
         }
-        if crowded && repeats(segments(), self.max_segments) {
+        if crowded && repeats(segments(), self.same_segment) {
             return Err(SkipReason::RepeatedSegments);
         }
         let query = requested[path_end..].strip_prefix('?').unwrap_or_default();
         let query = query.split('#').next().unwrap_or_default();
         let parameters = || query.split('&').map(name_of);
-        if tally(parameters(), self.max_parameters).1 && repeats(parameters(), self.max_parameters) {
+        if tally(parameters(), self.same_parameter).1 && repeats(parameters(), self.same_parameter) {
             return Err(SkipReason::RepeatedParameters);
         }
         Ok(())
@@ -78,10 +81,10 @@ impl Shape {
     /// The option behind a reason of [`check`](Self::check), as a person would type it.
     pub fn rule(&self, reason: SkipReason) -> Option<String> {
         match reason {
-            SkipReason::PathTooDeep => Some(format!("--max-path-depth {}", self.max_depth)),
-            SkipReason::RepeatedSegments => Some(format!("--max-repeated-segments {}", self.max_segments)),
+            SkipReason::PathTooDeep => Some(format!("--max-path-depth {}", self.depth)),
+            SkipReason::RepeatedSegments => Some(format!("--max-repeated-segments {}", self.same_segment)),
             SkipReason::RepeatedParameters => {
-                Some(format!("--max-repeated-parameters {}", self.max_parameters))
+                Some(format!("--max-repeated-parameters {}", self.same_parameter))
             }
             _ => None,
         }
@@ -173,7 +176,9 @@ mod tests {
             let bounds = bounds.map(|bound| u32::from(bound % 7) + 1);
             let often = |names: Vec<&str>| {
                 let mut counts = HashMap::new();
-                names.into_iter().for_each(|name| *counts.entry(name.to_owned()).or_insert(0_u32) += 1);
+                for name in names {
+                    *counts.entry(name.to_owned()).or_insert(0_u32) += 1;
+                }
                 counts.into_values().max().unwrap_or(0)
             };
             let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();

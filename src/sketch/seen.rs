@@ -71,7 +71,7 @@ fn places(key: u64, words: usize) -> impl Iterator<Item = (usize, u64)> {
     let step = key.rotate_left(32) | 1;
     (0..PROBES).map(move |probe| {
         let mixed = key.wrapping_add(probe.wrapping_mul(step));
-        let bit = (u128::from(mixed) * u128::from(bits) >> 64) as u64;
+        let bit = ((u128::from(mixed) * u128::from(bits)) >> 64) as u64;
         ((bit / 64) as usize, 1 << (bit % 64))
     })
 }

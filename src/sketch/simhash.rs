@@ -122,7 +122,7 @@ impl SimHasher {
     }
 
     /// Reads the words of nothing but ASCII in the next 64 bytes; how far, and why no further.
-    #[inline(always)]
+    #[inline]
     fn read_letters(&mut self, at: usize, last: bool) -> (usize, Stopped) {
         let left = (self.length - at).min(64);
         let Some(block) = self.gathered[at..].first_chunk::<64>() else { return (left, Stopped::Goes) };
@@ -181,7 +181,7 @@ impl SimHasher {
     }
 
     /// Adds the pair of the word of this number and the one before it.
-    #[inline(always)]
+    #[inline]
     fn add(&mut self, number: u64) {
         self.counters.add(mix(number, self.before));
         self.before = number;
@@ -200,12 +200,12 @@ enum Stopped {
 }
 
 /// Which of 64 bytes are ASCII letters, and which are no ASCII: a bit for each.
-#[inline(always)]
+#[inline]
 fn kinds(block: &[u8; 64]) -> (u64, u64) {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES * 0x80;
     /// Brings the high bits of eight bytes together.
-    #[inline(always)]
+    #[inline]
     fn gather(high: u64) -> u64 {
         (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
     }
@@ -213,9 +213,9 @@ fn kinds(block: &[u8; 64]) -> (u64, u64) {
     for (place, eight) in block.as_chunks::<8>().0.iter().enumerate() {
         let eight = u64::from_le_bytes(*eight);
         // in each byte the high bit tells whether it is at or past the bound
-        let lower = (eight | ONES * 0x20) & !HIGH;
-        let from_a = lower + ONES * (0x80 - b'a' as u64);
-        let past_z = lower + ONES * (0x7f - b'z' as u64);
+        let lower = (eight | (ONES * 0x20)) & !HIGH;
+        let from_a = lower + ONES * (0x80 - u64::from(b'a'));
+        let past_z = lower + ONES * (0x7f - u64::from(b'z'));
         letters |= gather(from_a & !past_z & !eight & HIGH) << (8 * place);
         foreign |= gather(eight & HIGH) << (8 * place);
     }
@@ -223,7 +223,7 @@ fn kinds(block: &[u8; 64]) -> (u64, u64) {
 }
 
 /// The number of a word of this length; at least 8 bytes must stand behind its last whole group.
-#[inline(always)]
+#[inline]
 fn number(text: &[u8], length: usize) -> u64 {
     let group = |from: usize| {
         let eight = text[from..].first_chunk::<8>().copied().unwrap_or_default();
@@ -238,11 +238,11 @@ fn number(text: &[u8], length: usize) -> u64 {
 }
 
 /// Letters of ASCII in lower case; the bytes of other characters stay as they are.
-#[inline(always)]
+#[inline]
 fn lower_case(eight: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     // no byte of a word is ASCII but its letters
-    eight | (!eight & ONES * 0x80) >> 2
+    eight | ((!eight & (ONES * 0x80)) >> 2)
 }
 
 /// What a character, or a run of some, is.
@@ -275,7 +275,7 @@ pub fn distance(one: u64, other: u64) -> u32 {
 }
 
 /// Lets every bit depend on all of both: the halves of a product of 128 bits, put together.
-#[inline(always)]
+#[inline]
 fn mix(one: u64, other: u64) -> u64 {
     let product = u128::from(one ^ 0x9E37_79B9_7F4A_7C15) * u128::from(other ^ 0xBF58_476D_1CE4_E5B9);
     product as u64 ^ (product >> 64) as u64
@@ -296,30 +296,30 @@ struct Counters {
 }
 
 /// The digits of the sum of three: its ones and its twos.
-#[inline(always)]
+#[inline]
 fn sum(one: u64, two: u64, three: u64) -> (u64, u64) {
     let half = one ^ two;
     (half ^ three, (one & two) | (half & three))
 }
 
 impl Counters {
-    #[inline(always)]
+    #[inline]
     fn add(&mut self, number: u64) {
         self.waiting[self.added as usize % AT_ONCE] = number;
         self.added += 1;
-        if self.added as usize % AT_ONCE == 0 {
+        if (self.added as usize).is_multiple_of(AT_ONCE) {
             self.add_eight();
         }
     }
 
     fn add_eight(&mut self) {
-        let [a, b, c, d, e, f, g, h] = self.waiting;
+        let new = self.waiting;
         let [ones, twos, fours, higher @ ..] = &mut self.digits;
-        let (sum_1, two_1) = sum(*ones, a, b);
-        let (sum_1, two_2) = sum(sum_1, c, d);
+        let (sum_1, two_1) = sum(*ones, new[0], new[1]);
+        let (sum_1, two_2) = sum(sum_1, new[2], new[3]);
         let (sum_2, four_1) = sum(*twos, two_1, two_2);
-        let (sum_1, two_1) = sum(sum_1, e, f);
-        let (sum_1, two_2) = sum(sum_1, g, h);
+        let (sum_1, two_1) = sum(sum_1, new[4], new[5]);
+        let (sum_1, two_2) = sum(sum_1, new[6], new[7]);
         let (sum_2, four_2) = sum(sum_2, two_1, two_2);
         let (sum_4, mut carry) = sum(*fours, four_1, four_2);
         (*ones, *twos, *fours) = (sum_1, sum_2, sum_4);
