@@ -9,6 +9,7 @@ use crate::frontier::OriginId;
 use crate::model::PageError;
 use crate::robots::{KeptRule, RobotsRules};
 use crate::sink::encode_line;
+use crate::url::without_userinfo;
 
 /// Bytes of a line at most, unless the URLs in it alone take more.
 const MOST_BYTES: usize = 64 << 10;
@@ -34,7 +35,7 @@ pub(super) struct KeptAnswer {
     /// Seconds between two requests that it asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) crawl_delay: Option<f64>,
-    /// The sitemaps that it names, as written.
+    /// The sitemaps that it names, as written but for user names and passwords.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) sitemaps: Vec<String>,
     /// Rules or sitemaps are left out here, since the line would be too long.
@@ -71,7 +72,8 @@ impl KeptAnswer {
         self.crawl_delay = rules.crawl_delay();
         let mut room = Room { left: MOST_BYTES.saturating_sub(encoded_length(self) + 64), cut: false };
         self.rules = Some(rules.kept_rules().map_while(|rule| room.take(rule)).collect());
-        self.sitemaps = rules.sitemaps().map(str::to_owned).map_while(|url| room.take(url)).collect();
+        self.sitemaps =
+            rules.sitemaps().map_while(|url| room.take(without_userinfo(url).into_owned())).collect();
         self.cut = room.cut;
     }
 }

@@ -43,8 +43,8 @@ impl FileKind {
     /// The version of its format that this program writes, and the only one that it reads.
     fn version(self) -> u32 {
         match self {
-            FileKind::Run => 1,
             FileKind::Log | FileKind::Manifest | FileKind::Segment | FileKind::Doubts => 2,
+            FileKind::Run => 1,
         }
     }
 }

@@ -94,6 +94,13 @@ fn passwords_in_urls_are_neither_sent_nor_kept_nor_shown() {
                  <a href='/4'>i</a><link rel=canonical href='http://u:SECRET@{authority}/'>\
                  <a href='http://u:SECRET@out.test/'>j</a>"
             ))),
+            "/robots.txt" => Some(Answer::text(format!(
+                "Sitemap: http://u:SECRET@{authority}/named.xml\nSitemap: ftp://u:SECRET@h/\n\
+                 Sitemap: http://u:SECRET@ho st/"
+            ))),
+            "/named.xml" => {
+                Some(Answer::text("http://u:SECRET@ho st/\nftp://u:SECRET@h/\nhttp://u:SECRET@h:99999/\n"))
+            }
             "/x" => Some(Answer::html("x")),
             "/1" => to(&format!("http://u:SECRET@{authority}/y")),
             "/2" => to("http://u:SECRET@h:99999/"),

@@ -12,7 +12,7 @@ use super::super::builder::politeness;
 use super::super::journal::{Change, KeptAttempt, read_record};
 use super::super::keeper::{FRONTIER, MANIFEST, VISITED, log_name};
 use super::super::recovery::decode_state;
-use super::super::setup::{lines, name_secret};
+use super::super::setup::{name_secret, spanning};
 use super::super::state::CrawlState;
 use super::ExplainError;
 use crate::config::Config;
@@ -79,6 +79,7 @@ impl Ledger {
 /// Follows one page through the state.
 struct Reader<'a> {
     directory: &'a Path,
+    config: &'a Config,
     canonicalizer: &'a Canonicalizer,
     key: UrlKey,
     log: u64,
@@ -99,7 +100,7 @@ impl<'a> Reader<'a> {
     /// Takes what the manifest says, and what stands in the files that it names.
     fn new(
         directory: &'a Path,
-        config: &Config,
+        config: &'a Config,
         canonicalizer: &'a Canonicalizer,
         target: &'a Target,
         state: CrawlState,
@@ -119,6 +120,7 @@ impl<'a> Reader<'a> {
         let mine = |attempt: &KeptAttempt| attempt.candidate.key == key;
         Ok(Self {
             directory,
+            config,
             canonicalizer,
             key,
             log: state.log,
@@ -223,7 +225,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let path = self.directory.join("seeds");
-        for seed in lines(&path)?.take(taken as usize).skip(before as usize) {
+        for seed in spanning(&path, self.config)?.take(taken as usize).skip(before as usize) {
             if let Ok(target) = self.canonicalizer.parse(&seed.map_err(StateError::io(&path))?) {
                 self.ledger.scope.add_seed(&target.requested);
             }

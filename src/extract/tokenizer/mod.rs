@@ -36,6 +36,12 @@ pub(super) trait TagSink {
     fn title_text(&mut self, bytes: &[u8]);
     /// The end tag of a `title`.
     fn end_title(&mut self);
+
+    /// Whether it is given the text between tags as well.
+    const LISTENS: bool = false;
+    /// Text between tags outside of any `template`, as written, with the `<` that ended it; comes
+    /// in pieces of any size.
+    fn text(&mut self, _: &[u8]) {}
 }
 
 /// Where in the grammar the next byte stands.
@@ -121,7 +127,7 @@ impl Tokenizer {
         let mut at = 0;
         while at < bytes.len() {
             at = match self.state {
-                State::Data => self.data(bytes, at),
+                State::Data => self.data(bytes, at, sink),
                 State::PlainText => return,
                 State::Open => self.open(bytes[at], at),
                 State::EndOpen => self.end_open(bytes[at], at),
@@ -139,8 +145,12 @@ impl Tokenizer {
         }
     }
 
-    fn data(&mut self, bytes: &[u8], mut at: usize) -> usize {
+    fn data<S: TagSink>(&mut self, bytes: &[u8], mut at: usize, sink: &mut S) -> usize {
+        let listens = S::LISTENS && self.templates == 0;
         while let Some(offset) = memchr(b'<', &bytes[at..]) {
+            if listens {
+                sink.text(&bytes[at..=at + offset]);
+            }
             at += offset + 1;
             let passed = if self.foreign.is_open() { None } else { tag::plain_tag(&bytes[at..]) };
             let Some(length) = passed else {
@@ -148,6 +158,9 @@ impl Tokenizer {
                 return at;
             };
             at += length;
+        }
+        if listens {
+            sink.text(&bytes[at..]);
         }
         bytes.len()
     }

@@ -5,8 +5,10 @@
 mod accounts;
 mod body;
 mod cookies;
+mod dns;
 mod end;
 mod fairness;
+mod framing;
 mod lifecycle;
 mod limits;
 mod links;
@@ -18,3 +20,5 @@ mod retries;
 mod robots;
 mod scope;
 mod security;
+mod sitemap;
+mod traps;
