@@ -179,7 +179,7 @@ impl CrawlBuilder {
                 let parts = parts(&list, setup::seal(&incoming)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
-                let frozen = setup::frozen(&config)?;
+                let frozen = Options::from(&*config).to_toml()?;
                 let secret = new_secret()?;
                 directory.begin()?;
                 let mut core = parts.begun(directory.path(), &secret)?;
@@ -196,7 +196,7 @@ impl CrawlBuilder {
                 let parts = parts(&list, setup::seal(&path)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
-                let frozen = setup::frozen(&config)?;
+                let frozen = Options::from(&*config).to_toml()?;
                 let died = !directory.has_summary();
                 let spanning = setup::spanning(&path, &config)?;
                 let (mut core, secret) = parts.resumed(directory.path(), spanning, died)?;

@@ -16,7 +16,7 @@ use super::recovery::{read_state, remove_old_logs};
 use super::state::SeedsSeal;
 use super::traps::Traps;
 use crate::budget::Plan;
-use crate::config::{Config, ConfigError, HeaderScope, Options, ScopeKind};
+use crate::config::{Config, HeaderScope, ScopeKind};
 use crate::fetch::SeedHost;
 use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, QueueId, Schedule};
 use crate::model::{LinkBatch, Via};
@@ -174,15 +174,6 @@ fn host_share(plan: &Plan, secret: &KeySecret) -> HostShare {
 /// Under what the names of hosts and origins are hashed.
 pub(super) fn name_secret(secret: &KeySecret) -> u64 {
     secret.key("names of hosts and origins")
-}
-
-/// The configuration as it is kept: complete, but for user names and passwords in URLs that are asked.
-pub(super) fn frozen(config: &Config) -> Result<String, ConfigError> {
-    let mut options = Options::from(config);
-    for url in &mut options.sitemap {
-        *url = without_userinfo(url).into_owned();
-    }
-    options.to_toml()
 }
 
 /// Writes seeds to a file, one a line, leaving out what is no crawlable URL, and of the others user

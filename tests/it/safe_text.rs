@@ -116,11 +116,9 @@ fn passwords_in_urls_are_neither_sent_nor_kept_nor_shown() {
     let list = directory.path().join("list.txt");
     std::fs::write(&list, format!("http://u:SECRET@{authority}/seed\nhttp://u:SECRET@h:99999/\n")).unwrap();
     let seed = format!("http://u:SECRET@{authority}/");
-    let sitemap = format!("http://u:SECRET@{authority}/s.xml");
     let bad = "ftp://u:SECRET@h/";
     let common = ["--allow-private", "--delay", "0s", "--log-skipped", "--retries", "0"];
-    let arguments =
-        [&[&*seed, bad, "-i", list.to_str().unwrap(), "--sitemap", &sitemap], &common[..]].concat();
+    let arguments = [&[&*seed, bad, "-i", list.to_str().unwrap()], &common[..]].concat();
     let run = crawl_into(&output, &arguments);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(
