@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use super::canonical::{self, Fate};
 use super::core::{Core, CoreError, ROBOTS_VALIDITY};
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::journal::KeptAttempt;
@@ -25,6 +26,22 @@ struct Found<'a> {
     hops: u32,
     carries_scope: bool,
     scope_generation: u64,
+    /// The page is what another one embeds.
+    is_resource: bool,
+}
+
+impl Found<'_> {
+    /// The depth of what was found there in this way. Links add a step; redirects, seeds and canonical
+    /// pages add none. What a page embeds belongs to it, but what that embeds in turn does not, or
+    /// `--depth` would not bound a chain of such.
+    fn depth_of(&self, via: Via) -> u32 {
+        let adds = match via {
+            Via::Redirect | Via::Seed | Via::Canonical => false,
+            Via::Resource => self.is_resource,
+            _ => true,
+        };
+        self.depth + u32::from(adds)
+    }
 }
 
 impl Core {
@@ -207,7 +224,7 @@ impl Core {
     }
 
     fn finish_page(&mut self, page: PageOutcome) -> Result<(), CoreError> {
-        let PageOutcome { job, record, line, links, body, scope_generation, .. } = page;
+        let PageOutcome { job, record, line, mut links, canonical, body, scope_generation, .. } = page;
         let candidate = &job.attempt.candidate;
         let found = Found {
             url: Some(&candidate.url),
@@ -215,8 +232,22 @@ impl Core {
             hops: candidate.hops,
             carries_scope: candidate.carries_scope,
             scope_generation,
+            is_resource: candidate.via == Via::Resource,
         };
-        let accepted = self.ask(&links, &found)?;
+        let mut accepted = Vec::new();
+        if let Some(named) = canonical {
+            let refused = self.counters.skipped_before_queue.total();
+            accepted = self.ask(&named, &found)?;
+            let fate = match () {
+                () if !accepted.is_empty() => Fate::Queued,
+                () if self.counters.skipped_before_queue.total() > refused => Fate::Refused,
+                () => Fate::Met,
+            };
+            if canonical::hands_over(candidate, &named.text, fate) {
+                canonical::withhold(&mut links);
+            }
+        }
+        accepted.extend(self.ask(&links, &found)?);
         self.write_record(job.origin, &record, &line, body.as_deref())?;
         for candidate in accepted {
             self.accept(&candidate)?;
@@ -234,6 +265,7 @@ impl Core {
             hops: 0,
             carries_scope: true,
             scope_generation: self.scope_generation(),
+            is_resource: false,
         };
         for candidate in self.ask(seeds, &found)? {
             self.accept(&candidate)?;
@@ -275,7 +307,7 @@ impl Core {
         let mut referrer: Option<Arc<str>> = None;
         for (link, answer) in wanted.iter().zip(&answers) {
             if *answer == Answer::Repeat {
-                self.repeat(link.key, found.depth + depth_step(link.via));
+                self.repeat(link.key, found.depth_of(link.via));
                 continue;
             }
             let referrer = match (&referrer, found.url) {
@@ -380,7 +412,7 @@ impl Core {
             reason,
             detail: detail.as_deref(),
             via: link.via,
-            depth: found.depth + depth_step(link.via),
+            depth: found.depth_of(link.via),
             referrer: found.url,
         };
         Self::write_skipped(&mut self.files, &mut self.sinks, &row)
@@ -451,19 +483,14 @@ impl Core {
     }
 }
 
-/// Links add a step to the depth, redirects and seeds none.
-fn depth_step(via: Via) -> u32 {
-    u32::from(!matches!(via, Via::Redirect | Via::Seed))
-}
-
 fn new_candidate(batch: &LinkBatch, link: &Link, found: &Found<'_>, referrer: Option<Arc<str>>) -> Candidate {
     Candidate {
         url: batch.url(link).into(),
         origin_length: link.origin_length,
         key: link.key,
-        depth: found.depth + depth_step(link.via),
+        depth: found.depth_of(link.via),
         via: link.via,
-        hops: if link.via == Via::Redirect { found.hops + 1 } else { 0 },
+        hops: if matches!(link.via, Via::Redirect | Via::Canonical) { found.hops + 1 } else { 0 },
         carries_scope: found.carries_scope && matches!(link.via, Via::Redirect | Via::Seed),
         referrer,
     }

@@ -42,6 +42,14 @@ pub struct Reference {
     pub nofollow: bool,
 }
 
+/// Whether what a page embeds under this text has to be asked for: nothing, another place of the
+/// page itself and what stands in the text as `data:` have not.
+fn is_apart(text: &str) -> bool {
+    let text = text.trim_start_matches(|character| character <= ' ');
+    let is_data = text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+    !text.is_empty() && !text.starts_with('#') && !is_data
+}
+
 /// A place in the table: part of a link's hash, and its number from 1; 0 is free.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
@@ -120,6 +128,10 @@ impl Links {
             && let Some(length) = memchr(b'#', &self.text.as_bytes()[start..])
         {
             self.text.truncate(start + length);
+        }
+        if via == Via::Resource && !is_apart(&self.text[start..]) {
+            self.text.truncate(start);
+            return;
         }
         let length = self.text.len() - start;
         let one = Reference { start: start as u32, length: length as u32, repeats: 0, via, nofollow };

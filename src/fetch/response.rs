@@ -57,9 +57,10 @@ impl Response {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
     }
 
-    /// The `Content-Type` header.
+    /// The `Content-Type` header; several are one list, joined by `, ` (RFC 9110, section 5.3).
     pub fn content_type(&self) -> Option<Cow<'_, str>> {
-        self.headers.get(CONTENT_TYPE).map(|value| text(value.as_bytes()))
+        let values = self.headers.get_all(CONTENT_TYPE).iter().map(|value| text(value.as_bytes()));
+        values.reduce(|list, value| Cow::Owned(format!("{list}, {value}")))
     }
 
     /// The `Content-Length` header: bytes of body as coded.

@@ -73,6 +73,8 @@ pub(super) struct Tokenizer {
     state: State,
     /// XHTML: `/>` closes any element, CDATA sections may stand anywhere.
     xhtml: bool,
+    /// Tags that embed something matter too.
+    resources: bool,
     tag: Tag,
     attribute_name: NameBuffer,
     attributes: Attributes,
@@ -83,10 +85,12 @@ pub(super) struct Tokenizer {
 }
 
 impl Tokenizer {
-    pub(super) fn new(xhtml: bool) -> Tokenizer {
+    /// For a document in XHTML or HTML; `resources`: the sink wants to know what the page embeds.
+    pub(super) fn new(xhtml: bool, resources: bool) -> Tokenizer {
         Tokenizer {
             state: State::Data,
             xhtml,
+            resources,
             tag: Tag {
                 name: NameBuffer::new(),
                 element: Element::Other,
@@ -103,11 +107,11 @@ impl Tokenizer {
     }
 
     /// Back to the beginning of a document; buffers are kept.
-    pub(super) fn reset(&mut self, xhtml: bool) {
+    pub(super) fn reset(&mut self, xhtml: bool, resources: bool) {
         let attributes = std::mem::take(&mut self.attributes);
         let mut foreign = std::mem::take(&mut self.foreign);
         foreign.reset();
-        *self = Tokenizer { attributes, foreign, ..Tokenizer::new(xhtml) };
+        *self = Tokenizer { attributes, foreign, ..Tokenizer::new(xhtml, resources) };
     }
 
     /// How often it had to guess what tree construction would do with foreign content.
@@ -139,10 +143,16 @@ impl Tokenizer {
         }
     }
 
-    fn data(&mut self, bytes: &[u8], mut at: usize) -> usize {
+    fn data(&mut self, bytes: &[u8], at: usize) -> usize {
+        if self.resources { self.pass_text::<true>(bytes, at) } else { self.pass_text::<false>(bytes, at) }
+    }
+
+    /// Passes over text and over tags that do not matter.
+    fn pass_text<const RESOURCES: bool>(&mut self, bytes: &[u8], mut at: usize) -> usize {
         while let Some(offset) = memchr(b'<', &bytes[at..]) {
             at += offset + 1;
-            let passed = if self.foreign.is_open() { None } else { tag::plain_tag(&bytes[at..]) };
+            let passed =
+                if self.foreign.is_open() { None } else { tag::plain_tag::<RESOURCES>(&bytes[at..]) };
             let Some(length) = passed else {
                 self.state = State::Open;
                 return at;
@@ -198,7 +208,9 @@ impl Tokenizer {
             self.templates = self.templates.saturating_add(u32::from(!closed));
             return;
         }
-        if self.templates == 0 && !matches!(element, Element::Other | Element::RawText | Element::Script) {
+        let is_silent = matches!(element, Element::Other | Element::RawText)
+            || (element == Element::Script && !self.resources);
+        if self.templates == 0 && !is_silent {
             sink.start_tag(element, &self.attributes);
         }
         if closed {
