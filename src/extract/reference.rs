@@ -4,6 +4,7 @@
 //! Slow, unbounded and simple; what it and [`PageReader`](super::PageReader) say must
 //! agree. The charset is told to it: only tags are compared.
 
+use super::character_references::{Place, decode_into};
 use super::directives::{Directives, has_token};
 use super::links::Links;
 use super::{Extracted, PageContext, collect, mime, refresh, srcset};
@@ -36,6 +37,13 @@ pub fn inert_targets(text: &str) -> Vec<String> {
     let inert =
         html.tree.nodes().filter(|node| node.ancestors().any(|one| matches!(one.value(), Node::Fragment)));
     inert.filter_map(|node| node.value().as_element()?.attr("href").map(str::to_owned)).collect()
+}
+
+/// An attribute's value with its character references decoded, for readers that leave that to others.
+pub fn decoded(value: &str) -> String {
+    let mut decoded = String::with_capacity(value.len());
+    decode_into(value.as_bytes(), Place::Attribute, &mut decoded);
+    decoded
 }
 
 /// The document's tree, as a browser without scripting builds it.
