@@ -6,7 +6,10 @@ use memchr::memchr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Places looked at for an equal link; a page made to collide is left for the engine to sort out.
-const MAX_PROBES: usize = 32;
+///
+/// In a table half full a run is longer than so many places about once in 10^10 links (each place
+/// more is 0.82 times as likely: Knuth, The Art of Computer Programming, section 6.4).
+const MAX_PROBES: usize = 128;
 
 /// Places of the table at the beginning.
 const FIRST_PLACES: usize = 128;

@@ -90,7 +90,8 @@ impl<'a> Page<'a> {
             let Node::Element(element) = node.value() else {
                 continue;
             };
-            if !matters(element) && !(self.resources && embeds(element)) {
+            let is_wanted = matters(element) || (self.resources && embeds(element));
+            if !is_wanted {
                 continue;
             }
             let is_part = node.ancestors().all(|one| !matches!(one.value(), Node::Fragment))

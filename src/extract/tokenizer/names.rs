@@ -154,7 +154,6 @@ impl Element {
         match self {
             Element::Link if resources => AttributeSet::of(&[Href, Rel, ImageSrcset]),
             Element::Script if resources => AttributeSet::of(&[Src]),
-            Element::Embed => AttributeSet::of(&[Src]),
             Element::Image | Element::Source => AttributeSet::of(&[Src, Srcset]),
             Element::Video => AttributeSet::of(&[Src, Poster]),
             Element::Object => AttributeSet::of(&[Data]),
@@ -164,7 +163,7 @@ impl Element {
             Element::Anchor | Element::Area | Element::Link => AttributeSet::of(&[Href, Rel]),
             Element::SvgAnchor => AttributeSet::of(&[Href, XlinkHref, Rel]),
             Element::Base => AttributeSet::of(&[Href]),
-            Element::Frame | Element::InlineFrame => AttributeSet::of(&[Src]),
+            Element::Frame | Element::InlineFrame | Element::Embed => AttributeSet::of(&[Src]),
             Element::Meta => AttributeSet::of(&[Name, Content, HttpEquiv, Charset]),
             Element::Font => AttributeSet::of(&[Presentation]),
             Element::AnnotationXml => AttributeSet::of(&[Encoding]),
@@ -207,14 +206,11 @@ pub(super) const fn may_matter<const RESOURCES: bool>(first: u8, length: usize, 
 /// The lengths of the names of elements that embed something, by first letter, one bit each.
 const fn embedding_lengths(first: u8) -> u16 {
     match first {
-        b'a' => 1 << 5,
+        b'a' | b'e' | b'v' => 1 << 5,
         b'b' => 1 << 4,
-        b'e' => 1 << 5,
         b'i' => 1 << 3 | 1 << 5,
-        b'o' => 1 << 6,
-        b's' => 1 << 6,
+        b'o' | b's' => 1 << 6,
         b't' => 1 << 2 | 1 << 5,
-        b'v' => 1 << 5,
         _ => 0,
     }
 }

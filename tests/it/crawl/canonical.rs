@@ -5,8 +5,8 @@ use crate::server::{Answer, Script, Server, page};
 
 /// A page that names another one as canonical, and links to the others.
 fn naming(canonical: &str, links: &[&str]) -> Answer {
-    let links: String = links.iter().map(|link| format!("<a href={link}>x</a>")).collect();
-    Answer::html(format!("<link rel=canonical href={canonical}>{links}"))
+    let links: Vec<String> = links.iter().map(|link| format!("<a href={link}>x</a>")).collect();
+    Answer::html(format!("<link rel=canonical href={canonical}>{}", links.concat()))
 }
 
 /// Crawls from the front page; what was requested, and what the crawl left.
