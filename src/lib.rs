@@ -8,7 +8,7 @@
 //! | 6 | [`report`] |
 //! | 5 | [`engine`] |
 //! | 4 | [`frontier`], [`fetch`], [`sink`], [`stats`], [`site`] |
-//! | 3 | [`visited`], [`robots`], [`scope`], [`extract`] |
+//! | 3 | [`visited`], [`robots`], [`scope`], [`extract`], [`sitemap`], [`sketch`] |
 //! | 2 | [`store`] |
 //! | 1 | [`url`], [`model`], [`config`] |
 //! | 0 | [`budget`], [`human`] |
@@ -25,6 +25,8 @@ pub mod robots;
 pub mod scope;
 pub mod sink;
 pub mod site;
+pub mod sitemap;
+pub mod sketch;
 pub mod stats;
 pub mod store;
 pub mod url;

@@ -87,7 +87,7 @@ pub struct Candidate {
     pub depth: u32,
     /// How it was found.
     pub via: Via,
-    /// Redirects that led here, one after another.
+    /// Redirects that led here, one after another; to a sitemap, other sitemaps among them.
     pub hops: u32,
     /// It is a seed, or what a seed redirected to: its redirects move the scope along.
     pub carries_scope: bool,

@@ -177,6 +177,11 @@ fn url_rows(table: &mut Table, totals: &Snapshot) {
     let named = |(reason, number): (&crate::model::SkipReason, &u64)| (reason.name().to_owned(), *number);
     table.counts("  skipped", urls.skipped_before_queue.iter().map(named));
     table.counts("  skipped later", urls.skipped_after_queue.iter().map(named));
+    for (place, (reason, url)) in urls.examples.iter().enumerate() {
+        // URLs are from outside: whatever could act on a terminal is escaped
+        let name = if place == 0 { "  such as" } else { "" };
+        table.row(name, format!("{}: {}", reason.name(), url.escape_default()));
+    }
 }
 
 fn filter_rows(table: &mut Table, totals: &Snapshot) {
@@ -249,6 +254,7 @@ mod tests {
         snapshot.urls.doubts_settled = 50;
         snapshot.urls.rescued = 2;
         snapshot.urls.skipped_before_queue.insert(SkipReason::OutOfScope, 800);
+        snapshot.urls.examples.insert(SkipReason::OutOfScope, "http://b.test/\u{1b}[2J\u{202e}".into());
         snapshot.bytes.wire = 4 << 20;
         snapshot.memory.budget_bytes = 64 << 20;
         snapshot.memory.peak_rss_bytes = Some(40 << 20);
@@ -287,6 +293,7 @@ mod tests {
             "timeout 1",
             "50 settled, 2 of them new after all; 0 pending",
             "out_of_scope 800",
+            "out_of_scope: http://b.test/\\u{1b}[2J\\u{202e}",
             "holds 1,200 of 838,861 URLs it is made for",
             "1.0 MiB: 10.0 bits each, 6 hashes",
             "good: no page is missed",

@@ -1,8 +1,8 @@
 //! Scope: which discovered URLs are wanted.
 //!
 //! A crawl's scope is what its seeds span (by page, directory, host name or
-//! registrable domain), narrowed by regular expressions. Seeds that redirect
-//! move their scope along.
+//! registrable domain), narrowed by bounds on the shape of a URL and by regular
+//! expressions. Seeds that redirect move their scope along.
 //!
 //! Of the seeds only 64-bit fingerprints are kept, about 10 to 20 bytes each,
 //! so that a million seeds need some 20 MB at most. They are hashed under a
@@ -13,11 +13,12 @@
 //! addresses are judged elsewhere.
 
 mod patterns;
+mod shape;
 mod span;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{Canonicalization, Config, ConfigError};
+use crate::config::{Canonicalization, Config, ConfigError, ScopeKind};
 use crate::model::SkipReason;
 use crate::store::{Decoder, Encoder, Malformed};
 use crate::url::{Canonicalizer, Parts, Reject, Rules};
@@ -25,6 +26,7 @@ use crate::url::{Canonicalizer, Parts, Reject, Rules};
 use patterns::Patterns;
 use span::Span;
 
+pub use shape::Shape;
 pub use span::registrable_domain;
 
 /// Which URLs a crawl wants.
@@ -37,6 +39,7 @@ pub struct Scope {
     span: Span,
     include: Patterns,
     exclude: Patterns,
+    shape: Shape,
     max_url_length: usize,
     moved_count: u64,
 }
@@ -51,6 +54,7 @@ impl Scope {
             span: Span::new(config.scope, canonical_rules(&config.canonicalization)),
             include: Patterns::new("include", &config.include)?,
             exclude: Patterns::new("exclude", &config.exclude)?,
+            shape: Shape::of(config),
             max_url_length: config.max_url_length,
             moved_count: 0,
         })
@@ -72,7 +76,7 @@ impl Scope {
         self.moved_count
     }
 
-    /// Whether a URL is wanted, by its length, by what the seeds span, by
+    /// Whether a URL is wanted, by its length, by what the seeds span, by its shape, by
     /// `--exclude` and by `--include`, in this order; the expressions are
     /// searched for in the URL as requested.
     ///
@@ -84,11 +88,29 @@ impl Scope {
         if !self.span.contains(requested, parts) {
             return Err(SkipReason::OutOfScope);
         }
-        self.check_expressions(requested)
+        self.check_unmoved(requested)
     }
 
-    /// The part of [`check`](Self::check) that no seed moves: `--exclude` and `--include`.
-    pub fn check_expressions(&self, requested: &str) -> Result<(), SkipReason> {
+    /// Whether an `--exclude` matches.
+    pub fn excludes(&self, requested: &str) -> bool {
+        self.exclude.matches(requested)
+    }
+
+    /// Whether a robots.txt, given by its URL, may name a sitemap on a host: it may name any where its own
+    /// host has pages in scope. Of directories it is not known on which hosts they are, so that each
+    /// robots.txt may name those of its own host; single pages need no sitemap.
+    pub fn lets_name_sitemap(&self, robots: &str, host: &str) -> bool {
+        let parts = Parts::of(robots);
+        match self.span.kind() {
+            ScopeKind::Page => false,
+            ScopeKind::Prefix => robots[parts.host] == *host,
+            ScopeKind::Host | ScopeKind::Domain | ScopeKind::Any => self.span.contains(robots, &parts),
+        }
+    }
+
+    /// The part of [`check`](Self::check) that no seed moves: shape, `--exclude` and `--include`.
+    pub fn check_unmoved(&self, requested: &str) -> Result<(), SkipReason> {
+        self.shape.check(requested)?;
         if self.exclude.matches(requested) {
             return Err(SkipReason::Excluded);
         }
@@ -126,7 +148,7 @@ impl Scope {
             SkipReason::NotIncluded => Some(format!("no match of {}", self.include.named("--include"))),
             SkipReason::OutOfScope => Some(self.span.told()),
             SkipReason::OtherScheme | SkipReason::BadUrl => refusal(requested),
-            _ => None,
+            _ => self.shape.rule(reason),
         }
     }
 }

@@ -38,6 +38,9 @@ const CONNECTIONS_DIVISOR: u64 = 8;
 /// the largest windows, and the most links of a page.
 const MOST_OF_ONE: u64 = 96 << 20;
 
+/// What sketches make use of at most, in bytes; the rest of their share goes to the caches.
+const MOST_OF_SKETCHES: u64 = 512 << 10;
+
 /// Stands for every total that no machine has, so that sums below it cannot overflow.
 const OUT_OF_REACH: u64 = 1 << 60;
 
@@ -50,6 +53,8 @@ mod least {
     pub(super) const FRONTIER: u64 = 2304 << 10;
     /// One robots.txt of full size and some hosts.
     pub(super) const CACHES: u64 = 768 << 10;
+    /// Counts of some two thousand paths, and of some hundred domains and branches.
+    pub(super) const SKETCHES: u64 = 96 << 10;
     /// What is leased: half of it for all, half for the one that has the overflow token.
     pub(super) const BODIES: u64 = 1536 << 10;
     /// What each request in flight holds without a lease: the beginning of its body, the buffers of
@@ -69,13 +74,13 @@ pub enum Deciders {
 }
 
 impl Deciders {
-    /// Shares of filter, exact table, doubts, frontier, caches and bodies in
+    /// Shares of filter, exact table, doubts, frontier, caches, sketches and bodies in
     /// what is left once everyone has the least; of 100.
-    fn weights(self) -> [u64; 6] {
+    fn weights(self) -> [u64; 7] {
         match self {
-            Deciders::FilterAndTable => [34, 22, 8, 14, 8, 14],
-            Deciders::Filter => [56, 0, 0, 18, 10, 16],
-            Deciders::Table => [0, 56, 0, 18, 10, 16],
+            Deciders::FilterAndTable => [34, 22, 8, 14, 7, 1, 14],
+            Deciders::Filter => [56, 0, 0, 18, 9, 1, 16],
+            Deciders::Table => [0, 56, 0, 18, 9, 1, 16],
         }
     }
 
@@ -126,6 +131,8 @@ pub struct Plan {
     pub frontier: u64,
     /// robots.txt rules, DNS answers, host state.
     pub caches: u64,
+    /// What is counted to notice traps.
+    pub sketches: u64,
     /// Bodies and outcomes in flight.
     pub bodies: u64,
     /// What the allocator may hold beyond all that.
@@ -134,7 +141,7 @@ pub struct Plan {
 
 impl Plan {
     /// Names and bytes of the parts, in the order of display; they add up to the total.
-    pub fn parts(&self) -> [(&'static str, u64); 9] {
+    pub fn parts(&self) -> [(&'static str, u64); 10] {
         [
             ("fixed", self.fixed),
             ("connections", self.connections),
@@ -143,6 +150,7 @@ impl Plan {
             ("doubts", self.doubts),
             ("frontier", self.frontier),
             ("caches", self.caches),
+            ("sketches", self.sketches),
             ("bodies", self.bodies),
             ("reserve", self.reserve),
         ]
@@ -158,7 +166,43 @@ pub struct InFlight {
     pub one: u64,
 }
 
+/// What fetching may hold beside connections; in bytes, but for the number of look-ups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FetchMemory {
+    /// Bodies and outcomes.
+    pub in_flight: InFlight,
+    /// Answers of DNS that are remembered.
+    pub answers: u64,
+    /// Look-ups under way at a time.
+    pub lookups: usize,
+    /// Cookies, where they are kept.
+    pub cookies: u64,
+}
+
+/// Of the caches one part in so many is for what DNS said, …
+const ANSWERS_DIVISOR: u64 = 8;
+/// … one for cookies, where they are kept, and one for look-ups under way. Whoever has
+/// the hosts takes three quarters.
+const COOKIES_DIVISOR: u64 = 16;
+const LOOKUPS_DIVISOR: u64 = 16;
+/// What a look-up under way costs, in bytes: two questions, each put several times over sockets
+/// with buffers of their own. Measured with 64 names that nobody answers for.
+const LOOKUP_BYTES: u64 = 48 << 10;
+/// Look-ups under way at least and at most, whatever the budget.
+const LOOKUPS: std::ops::RangeInclusive<u64> = 16..=64;
+
 impl Plan {
+    /// What fetching may hold.
+    pub fn fetch_memory(&self) -> FetchMemory {
+        let lookups = self.caches / LOOKUPS_DIVISOR / LOOKUP_BYTES;
+        FetchMemory {
+            in_flight: self.in_flight(),
+            answers: self.caches / ANSWERS_DIVISOR,
+            lookups: lookups.clamp(*LOOKUPS.start(), *LOOKUPS.end()) as usize,
+            cookies: self.caches / COOKIES_DIVISOR,
+        }
+    }
+
     /// How the share of bodies is used: every request has 48 KiB of it for itself.
     pub fn in_flight(&self) -> InFlight {
         let requests = self.connections / CONNECTION_BYTES;
@@ -168,12 +212,12 @@ impl Plan {
     }
 }
 
-/// The least bytes of filter, exact table, doubts, frontier, caches and bodies.
-fn least_parts(inputs: &Inputs) -> [u64; 6] {
+/// The least bytes of filter, exact table, doubts, frontier, caches, sketches and bodies.
+fn least_parts(inputs: &Inputs) -> [u64; 7] {
     let [filter, table, doubts] = inputs.deciders.least();
     let bodies = least::BODIES.saturating_add(inputs.connections.saturating_mul(least::BODY));
     let filter = filter.max(wanted_filter(inputs).unwrap_or(0));
-    [filter, table, doubts, least::FRONTIER, least::CACHES, bodies]
+    [filter, table, doubts, least::FRONTIER, least::CACHES, least::SKETCHES, bodies]
 }
 
 /// The bytes of filter that were asked for, where there is a filter at all.
@@ -216,7 +260,9 @@ pub fn plan(total: u64, inputs: &Inputs) -> Result<Plan, BelowFloor> {
         weights[0] = 0;
     }
     share(free, &weights, &mut parts);
-    let [filter, exact_table, doubts, frontier, caches, bodies] = parts;
+    let [filter, exact_table, doubts, frontier, mut caches, mut sketches, bodies] = parts;
+    let unused = sketches.saturating_sub(MOST_OF_SKETCHES);
+    (caches, sketches) = (caches + unused, sketches - unused);
     let assigned = FIXED_BYTES + connections + parts.iter().sum::<u64>();
     let reserve = total - assigned;
     Ok(Plan {
@@ -228,13 +274,14 @@ pub fn plan(total: u64, inputs: &Inputs) -> Result<Plan, BelowFloor> {
         doubts,
         frontier,
         caches,
+        sketches,
         bodies,
         reserve,
     })
 }
 
 /// Adds to each part its share of `free`, rounded down.
-fn share(free: u64, weights: &[u64; 6], parts: &mut [u64; 6]) {
+fn share(free: u64, weights: &[u64; 7], parts: &mut [u64; 7]) {
     let sum: u64 = weights.iter().sum();
     for (part, weight) in parts.iter_mut().zip(weights) {
         *part += (u128::from(free) * u128::from(*weight) / u128::from(sum)) as u64;
@@ -273,7 +320,9 @@ mod tests {
             let total = floor(&inputs) + beyond;
             let plan = plan(total, &inputs).expect("at or above the floor");
             prop_assert_eq!(plan.parts().iter().map(|part| part.1).sum::<u64>(), total);
-            let parts = [plan.filter, plan.exact_table, plan.doubts, plan.frontier, plan.caches, plan.bodies];
+            let parts = [
+                plan.filter, plan.exact_table, plan.doubts, plan.frontier, plan.caches, plan.sketches, plan.bodies,
+            ];
             for (part, least) in parts.iter().zip(least_parts(&inputs)) {
                 prop_assert!(*part >= least);
             }

@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use dragline::config::{Config, Options, defaults};
 use dragline::engine::{Crawl, Event, Observer};
 use dragline::human;
-use dragline::scope::canonical_rules;
+use dragline::scope::{Shape, canonical_rules};
 use dragline::sink::CrawlDirectory;
 use dragline::stats::Snapshot;
 use dragline::url::Canonicalizer;
@@ -70,13 +70,13 @@ pub(super) fn run_to_the_end(crawl: Crawl, mut display: Display, path: &Path) ->
     Ok(summary.end_reason.into())
 }
 
-/// Collects the seeds; fails where none is left.
+/// Collects the seeds; fails where none is left, and where there are none nor sitemaps in their place.
 fn take_seeds(layers: &Layers<'_>, config: &Config, directory: &CrawlDirectory) -> Result<(), Failure> {
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
     let mut with_userinfo = 0;
     let spooled = seeds::spool(layers, &directory.incoming_seeds(), |text| {
         with_userinfo += u64::from(has_userinfo(text));
-        judge(&canonicalizer, config.max_url_length, text)
+        judge(&canonicalizer, config, text)
     })?;
     if with_userinfo > 0 {
         say::line(&format!(
@@ -85,7 +85,8 @@ fn take_seeds(layers: &Layers<'_>, config: &Config, directory: &CrawlDirectory) 
             human::of(with_userinfo, "seed")
         ));
     }
-    if spooled.accepted == 0 {
+    let sitemaps_alone = spooled.refused == 0 && !config.sitemap.is_empty();
+    if spooled.accepted == 0 && !sitemaps_alone {
         let message = match spooled.refused {
             0 => "no seeds: the lists hold no URL; put one on each line".to_owned(),
             refused => {
@@ -99,15 +100,19 @@ fn take_seeds(layers: &Layers<'_>, config: &Config, directory: &CrawlDirectory) 
 }
 
 /// Whether a text can be a seed; the reason names text and remedy.
-fn judge(canonicalizer: &Canonicalizer, longest: usize, text: &str) -> Result<(), String> {
+fn judge(canonicalizer: &Canonicalizer, config: &Config, text: &str) -> Result<(), String> {
     if text.contains(|character: char| character.is_control()) {
         return Err(format!("'{text}' has a control character in it; give each URL on its own"));
     }
     let target = canonicalizer.parse(text).map_err(|reject| format!("'{text}': {reject}"))?;
-    if target.requested.len() > longest {
-        return Err(format!("'{text}' is longer than --max-url-length {longest}"));
+    if target.requested.len() > config.max_url_length {
+        return Err(format!("'{text}' is longer than --max-url-length {}", config.max_url_length));
     }
-    Ok(())
+    let shape = Shape::of(config);
+    shape.check(&target.requested).map_err(|reason| {
+        let rule = shape.rule(reason).unwrap_or_default();
+        format!("'{text}' is more than {rule} allows ({})", reason.name())
+    })
 }
 
 impl Observer for Display {

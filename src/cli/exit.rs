@@ -138,9 +138,9 @@ impl From<ConfigError> for Failure {
 impl From<DirectoryError> for Failure {
     fn from(error: DirectoryError) -> Failure {
         let code = match &error {
-            DirectoryError::State(StateError::Damaged { .. } | StateError::Newer { .. }) => {
-                ExitCode::StateDamaged
-            }
+            DirectoryError::State(
+                StateError::Damaged { .. } | StateError::Newer { .. } | StateError::Older { .. },
+            ) => ExitCode::StateDamaged,
             DirectoryError::Complete(_) => ExitCode::AlreadyComplete,
             DirectoryError::Unfinished(_) | DirectoryError::InUse { .. } => ExitCode::DirectoryInUse,
             DirectoryError::Io { source, .. } if is_full(source) => ExitCode::DiskFull,
@@ -171,7 +171,9 @@ impl From<StateError> for Failure {
         let code = match &error {
             StateError::Io { .. } if error.is_disk_full() => ExitCode::DiskFull,
             StateError::Io { .. } => ExitCode::Failed,
-            StateError::Damaged { .. } | StateError::Newer { .. } => ExitCode::StateDamaged,
+            StateError::Damaged { .. } | StateError::Newer { .. } | StateError::Older { .. } => {
+                ExitCode::StateDamaged
+            }
         };
         let remedy = match code {
             ExitCode::DiskFull => "; make room, and run the same command again",

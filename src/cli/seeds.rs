@@ -16,11 +16,11 @@ pub(super) struct Spooled {
     pub(super) refused: u64,
 }
 
-/// Fails where there are no seeds, or a list that cannot be opened, before
+/// Fails where there are neither seeds nor sitemaps, or a list that cannot be opened, before
 /// anything is written.
 pub(super) fn check(layers: &Layers<'_>) -> Result<(), Failure> {
     let options = &layers.options;
-    if options.urls.is_empty() && options.seeds.is_empty() {
+    if options.urls.is_empty() && options.seeds.is_empty() && options.sitemap.is_empty() {
         let message = "no seeds; give URLs, or a list of them with --seeds FILE";
         return Err(Failure::new(ExitCode::Usage, message));
     }

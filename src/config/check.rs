@@ -8,10 +8,11 @@
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
+use std::time::SystemTime;
 
 use regex::RegexSet;
 
-use super::{ConfigError, ResolveRule};
+use super::{ConfigError, ResolveRule, Span, date};
 
 /// The most of a file of certificates that is read, in bytes.
 const CA_FILE_LIMIT: u64 = 16 << 20;
@@ -156,6 +157,49 @@ pub fn proxy(text: &str) -> Result<::url::Url, ConfigError> {
         return Err(wrong("no host"));
     }
     Ok(parsed)
+}
+
+/// The URL of a sitemap.
+pub(super) fn sitemap(text: &str, longest: usize) -> Result<String, ConfigError> {
+    let text = text.trim();
+    let wrong = |problem: &str| {
+        let problem = format!("{problem}; write it as https://host/sitemap.xml");
+        ConfigError::value("sitemap", text, problem)
+    };
+    let url = ::url::Url::parse(text).map_err(|error| match error {
+        ::url::ParseError::RelativeUrlWithoutBase => wrong("no scheme"),
+        ::url::ParseError::EmptyHost => wrong("no host"),
+        error => wrong(&error.to_string()),
+    })?;
+    if !["http", "https"].contains(&url.scheme()) {
+        return Err(wrong("only http and https can be crawled"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        let place = text.rsplit_once('@').map_or(text, |(_, place)| place);
+        let problem = "a user name or password in a URL is not sent; log in with -H 'Authorization: ...'";
+        return Err(ConfigError::value("sitemap", format!("***@{place}"), problem));
+    }
+    if url.as_str().len() > longest {
+        return Err(wrong(&format!("longer than --max-url-length {longest}")));
+    }
+    Ok(text.to_owned())
+}
+
+/// A moment before which changes do not count: a date or time, kept as it is, or a span of time
+/// before `now`, which becomes a time, so that a crawl that is resumed means the same one.
+pub(super) fn sitemap_since(text: &str, now: SystemTime) -> Result<String, ConfigError> {
+    let text = text.trim();
+    if date::moments(text).is_some() {
+        return Ok(text.to_owned());
+    }
+    let span = text.parse::<Span>().ok().filter(|_| text.contains(|one: char| one.is_ascii_alphabetic()));
+    let Some(Span(ago)) = span else {
+        let problem = "neither a date (2026-01-31), nor a time (2026-01-31T12:00Z), \
+                       nor a time ago of at most a year (30d, 12h)";
+        return Err(ConfigError::value("sitemap-since", text, problem));
+    };
+    let then = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(ago);
+    Ok(date::to_text(then.as_secs()))
 }
 
 /// A file of certificates in PEM form: it can be read and has some.
@@ -332,7 +376,36 @@ mod tests {
     }
 
     #[test]
+    fn sitemaps() {
+        for text in ["http://a.test/s.xml", " https://a.test:8443/s?x=1 ", "HTTP://[::1]/"] {
+            assert_eq!(sitemap(text, 100).ok().as_deref(), Some(text.trim()), "{text}");
+        }
+        for text in ["", "s.xml", "/s.xml", "a.test/s.xml", "ftp://a.test/s.xml", "http://", "http://a b/"] {
+            let message = sitemap(text, 100).expect_err("no sitemap").to_string();
+            assert!(message.starts_with("--sitemap "), "{message}");
+            assert!(message.ends_with("; write it as https://host/sitemap.xml"), "{message}");
+        }
+        assert!(sitemap(&format!("http://a.test/{}", "x".repeat(100)), 100).is_err());
+    }
+
+    #[test]
+    fn moments_before_which_changes_do_not_count() {
+        let now = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+        let since = |text| sitemap_since(text, now).ok();
+        assert_eq!(since(" 2026-01-31 ").as_deref(), Some("2026-01-31"));
+        assert_eq!(since("2026-01-31T12:00:00+01:00").as_deref(), Some("2026-01-31T12:00:00+01:00"));
+        assert_eq!(since("1d").as_deref(), Some("2023-11-13T22:13:20Z"));
+        assert_eq!(since("1h30m").as_deref(), Some("2023-11-14T20:43:20Z"));
+        for text in ["", "30", "soon", "400d", "-1d", "2026-13-01"] {
+            let message = sitemap_since(text, now).expect_err("no moment").to_string();
+            assert!(message.contains("nor a time ago"), "{message}");
+        }
+    }
+
+    #[test]
     fn no_secret_is_shown() {
+        let message = sitemap("http://me:secret@a.test/", 100).expect_err("refused").to_string();
+        assert!(message.starts_with("--sitemap ***@a.test/: "), "{message}");
         let message = proxy("ftp://me:secret@p").expect_err("no proxy").to_string();
         assert!(message.starts_with("--proxy ***@p: "), "{message}");
         let message = header("Cookie: secret\n").expect_err("no header").to_string();

@@ -102,7 +102,6 @@ pub fn describe(name: &str) -> Option<String> {
         "max-subdomains" => Count(MAX_SUBDOMAINS).to_string(),
         "max-links-per-page" => format!("{}, or what --memory affords", Count(MAX_LINKS_PER_PAGE)),
         "sitemaps" => name_of(&SITEMAPS),
-        "sitemap-since" => "no limit".into(),
         "dns" => "those of the system".into(),
         "delay" => Span(DELAY).to_string(),
         "ip-delay" => Span(IP_DELAY).to_string(),
@@ -122,7 +121,9 @@ pub fn describe(name: &str) -> Option<String> {
         "stats-interval" => Span(STATS_INTERVAL).to_string(),
         "output" => OUTPUT.into(),
         "progress" => name_of(&PROGRESS),
-        "depth" | "max-pages" | "max-pages-per-host" | "max-time" | "max-disk" => "no limit".into(),
+        "depth" | "max-pages" | "max-pages-per-host" | "max-time" | "max-disk" | "sitemap-since" => {
+            "no limit".into()
+        }
         "seeds" | "include" | "exclude" | "header" | "resolve" | "strip-params" | "sitemap" => "none".into(),
         "ca-file" => "the built-in authorities".into(),
         "proxy" => "from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY".into(),

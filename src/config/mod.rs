@@ -14,6 +14,7 @@
 //! ```
 
 mod check;
+pub mod date;
 pub mod defaults;
 mod error;
 mod file;
@@ -180,7 +181,7 @@ pub struct Config {
     pub sitemap: Vec<String>,
     /// Whether the sitemaps that robots.txt names are read.
     pub sitemaps: Sitemaps,
-    /// What a sitemap says was last changed before this is left out, as it was typed.
+    /// What a sitemap says was last changed before this is left out: a date or a time, as in [`date`].
     pub sitemap_since: Option<String>,
     /// Segments of a path at most.
     pub max_path_depth: u32,

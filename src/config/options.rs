@@ -131,7 +131,7 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_CANONICAL", help_heading = DISCOVERY,
         num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub canonical: Option<bool>,
-    /// Read the sitemap URL as well (repeatable)
+    /// Read the sitemap URL as well; without seeds its host is the scope (repeatable)
     #[arg(long, value_name = "URL", env = "DRAGLINE_SITEMAP", help_heading = DISCOVERY)]
     pub sitemap: Vec<String>,
     /// Whether the sitemaps that robots.txt names are read

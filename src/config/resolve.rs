@@ -4,7 +4,7 @@
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::{Canonicalization, Config, ConfigError, Count, Options, Size, Span, check, defaults};
 use crate::budget::{self, Deciders, Inputs};
@@ -138,9 +138,12 @@ fn discovery(options: &Options, config: &mut Config) -> Result<(), ConfigError> 
     config.resources = options.resources.unwrap_or(false);
     config.follow_nofollow = options.follow_nofollow.unwrap_or(false);
     config.canonical = options.canonical.unwrap_or(false);
-    config.sitemap.clone_from(&options.sitemap);
+    let longest = config.max_url_length;
+    config.sitemap =
+        options.sitemap.iter().map(|text| check::sitemap(text, longest)).collect::<Result<_, _>>()?;
     config.sitemaps = options.sitemaps.unwrap_or(config.sitemaps);
-    config.sitemap_since.clone_from(&options.sitemap_since);
+    let since = options.sitemap_since.as_deref().map(|text| check::sitemap_since(text, SystemTime::now()));
+    config.sitemap_since = since.transpose()?;
     for (option, value, cap) in [
         ("max-path-depth", options.max_path_depth, &mut config.max_path_depth),
         ("max-repeated-segments", options.max_repeated_segments, &mut config.max_repeated_segments),

@@ -20,23 +20,24 @@ use crate::visited::Answer;
 const TRANSIENT_IN_A_ROW: u32 = 10;
 
 /// Where a batch of links was found.
-struct Found<'a> {
-    url: Option<&'a str>,
-    depth: u32,
-    hops: u32,
-    carries_scope: bool,
-    scope_generation: u64,
+pub(super) struct Found<'a> {
+    pub(super) url: Option<&'a str>,
+    pub(super) depth: u32,
+    /// Redirects that led there; steps that lead to the sitemaps found there.
+    pub(super) hops: u32,
+    pub(super) carries_scope: bool,
+    pub(super) scope_generation: u64,
     /// The page is what another one embeds.
-    is_resource: bool,
+    pub(super) is_resource: bool,
 }
 
 impl Found<'_> {
-    /// The depth of what was found there in this way. Links add a step; redirects, seeds and canonical
-    /// pages add none. What a page embeds belongs to it, but what that embeds in turn does not, or
+    /// The depth of what was found there in this way. Links add a step; redirects, seeds, canonical
+    /// pages and what sitemaps name add none. What a page embeds belongs to it, but what that embeds in turn does not, or
     /// `--depth` would not bound a chain of such.
     fn depth_of(&self, via: Via) -> u32 {
         let adds = match via {
-            Via::Redirect | Via::Seed | Via::Canonical => false,
+            Via::Redirect | Via::Seed | Via::Canonical | Via::SitemapFile | Via::Sitemap => false,
             Via::Resource => self.is_resource,
             _ => true,
         };
@@ -56,7 +57,7 @@ impl Core {
                 self.note_host_state(id);
                 Ok(())
             }
-            Outcome::Robots { origin, answer } => {
+            Outcome::Robots { origin, answer, sitemaps } => {
                 self.counters.robots_requests += 1;
                 let booked = match self.schedule.origin(origin).robots {
                     RobotsState::Fetching { booked, .. } => booked,
@@ -66,10 +67,10 @@ impl Core {
                 self.schedule.finished(booked, false, now);
                 self.schedule.refresh(origin);
                 self.note_host_state(origin);
-                Ok(())
+                self.take_named_sitemaps(origin, sitemaps)
             }
-            Outcome::Address { origin, address } => {
-                self.schedule.resolved(origin, address.ok());
+            Outcome::Address { origin, found } => {
+                self.apply_look_up(origin, found, now);
                 Ok(())
             }
         }
@@ -175,7 +176,13 @@ impl Core {
         }
     }
 
-    fn fail_host(&mut self, id: OriginId, started: Moment, error: Option<&PageError>, now: Moment) {
+    pub(super) fn fail_host(
+        &mut self,
+        id: OriginId,
+        started: Moment,
+        error: Option<&PageError>,
+        now: Moment,
+    ) {
         self.host_changed = true;
         let failed = self.schedule.host_failed(id, started, now);
         let host = self.schedule.host_mut(id);
@@ -224,12 +231,13 @@ impl Core {
     }
 
     fn finish_page(&mut self, page: PageOutcome) -> Result<(), CoreError> {
-        let PageOutcome { job, record, line, mut links, canonical, body, scope_generation, .. } = page;
+        let PageOutcome { job, record, line, mut links, canonical, body, scope_generation, sitemap, .. } =
+            page;
         let candidate = &job.attempt.candidate;
         let found = Found {
             url: Some(&candidate.url),
             depth: candidate.depth,
-            hops: candidate.hops,
+            hops: candidate.hops + u32::from(candidate.via == Via::SitemapFile),
             carries_scope: candidate.carries_scope,
             scope_generation,
             is_resource: candidate.via == Via::Resource,
@@ -249,6 +257,10 @@ impl Core {
         }
         accepted.extend(self.ask(&links, &found)?);
         self.write_record(job.origin, &record, &line, body.as_deref())?;
+        if let Some(note) = sitemap {
+            self.note_sitemap(note);
+        }
+        self.note_likeness(&record);
         for candidate in accepted {
             self.accept(&candidate)?;
         }
@@ -257,19 +269,22 @@ impl Core {
         Ok(())
     }
 
-    /// Takes in a batch of seeds, with which `taken` are taken in.
-    pub(crate) fn add_seeds(&mut self, seeds: &LinkBatch, taken: u64) -> Result<(), CoreError> {
+    /// Takes in a batch of seeds, with which `taken` are taken in; `carries_scope`: they move it.
+    pub(crate) fn add_seeds(
+        &mut self,
+        seeds: &LinkBatch,
+        taken: u64,
+        carries_scope: bool,
+    ) -> Result<(), CoreError> {
         let found = Found {
             url: None,
             depth: 0,
             hops: 0,
-            carries_scope: true,
+            carries_scope,
             scope_generation: self.scope_generation(),
             is_resource: false,
         };
-        for candidate in self.ask(seeds, &found)? {
-            self.accept(&candidate)?;
-        }
+        self.take_in(seeds, &found)?;
         self.seeds_taken = taken;
         self.journal.seeds(taken);
         self.commit()
@@ -281,6 +296,14 @@ impl Core {
         self.seeds_complete = true;
         self.journal.seeds_complete();
         self.commit()
+    }
+
+    /// Queues what is new among links that belong to no record.
+    pub(super) fn take_in(&mut self, batch: &LinkBatch, found: &Found<'_>) -> Result<(), CoreError> {
+        for candidate in self.ask(batch, found)? {
+            self.accept(&candidate)?;
+        }
+        Ok(())
     }
 
     /// Asks the visited set about the links of a page; returns those that are new.
@@ -333,10 +356,14 @@ impl Core {
     /// Links past the limits of one page are not kept; one row stands for them.
     fn count_dropped(&mut self, dropped: u64, found: &Found<'_>) -> Result<(), CoreError> {
         self.counters.skipped_before_queue.add(SkipReason::TooManyLinks, dropped);
-        if dropped == 0 || !self.settings.log_skipped {
+        if dropped == 0 {
             return Ok(());
         }
-        let detail = format!("{dropped} links past what one page may have");
+        self.note_example(SkipReason::TooManyLinks, found.url.unwrap_or_default());
+        if !self.settings.log_skipped {
+            return Ok(());
+        }
+        let detail = format!("{dropped} links past --max-links-per-page, or past what --memory affords");
         let row = Skipped {
             url: found.url.unwrap_or_default(),
             reason: SkipReason::TooManyLinks,
@@ -351,9 +378,12 @@ impl Core {
     /// The reason not to queue a link, where there is one; the scope may have moved since the worker looked.
     fn why_skipped(&mut self, batch: &LinkBatch, link: &Link, found: &Found<'_>) -> Option<SkipReason> {
         if link.skip == Some(SkipReason::OutOfScope) {
-            if link.via == Via::Redirect && found.carries_scope {
+            if matches!(link.via, Via::Redirect | Via::SitemapFile) && found.carries_scope {
                 self.move_scope(found.url.unwrap_or_default(), batch.url(link));
-                if let Some(reason) = self.out_of_scope(batch.url(link)) {
+                // of a sitemap the rest was looked at where it was found
+                if link.via == Via::Redirect
+                    && let Some(reason) = self.out_of_scope(batch.url(link))
+                {
                     return Some(reason);
                 }
             } else if found.scope_generation == self.scope_generation() {
@@ -403,6 +433,7 @@ impl Core {
         reason: SkipReason,
     ) -> Result<(), CoreError> {
         self.counters.skipped_before_queue.add(reason, 1);
+        self.note_example(reason, batch.url(link));
         if !self.settings.log_skipped {
             return Ok(());
         }
@@ -425,6 +456,9 @@ impl Core {
             [SkipReason::HostUnreachable, SkipReason::RobotsUnreachable, SkipReason::PrivateAddress];
         if unreachable.contains(&reason) {
             return self.last_error(url.get(..usize::from(link.origin_length))?);
+        }
+        if link.via == Via::SitemapFile && reason == SkipReason::TooDeep {
+            return Some("sitemaps that name sitemaps without end".to_owned());
         }
         let by = link.nofollow.filter(|_| reason == SkipReason::Nofollow);
         by.map(|by| by.describe().to_owned()).or_else(|| self.rule_behind(url, reason))
@@ -490,8 +524,13 @@ fn new_candidate(batch: &LinkBatch, link: &Link, found: &Found<'_>, referrer: Op
         key: link.key,
         depth: found.depth_of(link.via),
         via: link.via,
-        hops: if matches!(link.via, Via::Redirect | Via::Canonical) { found.hops + 1 } else { 0 },
-        carries_scope: found.carries_scope && matches!(link.via, Via::Redirect | Via::Seed),
+        hops: match link.via {
+            Via::Redirect | Via::Canonical => found.hops + 1,
+            Via::SitemapFile => found.hops,
+            _ => 0,
+        },
+        carries_scope: found.carries_scope
+            && matches!(link.via, Via::Redirect | Via::Seed | Via::SitemapFile),
         referrer,
     }
 }

@@ -50,8 +50,11 @@ impl Buckets {
 
 impl Core {
     /// Queues a candidate that is new: at its origin where that is open, or can be and no others
-    /// wait for room; else in the bucket of its host.
+    /// wait for room; else in the bucket of its host. One in a trap is skipped.
     pub(super) fn accept(&mut self, candidate: &Candidate) -> Result<(), CoreError> {
+        if self.is_trapped(candidate)? {
+            return Ok(());
+        }
         let ticket = self.queue(candidate)?;
         self.journal.accept(ticket, candidate);
         Ok(())
@@ -59,6 +62,9 @@ impl Core {
 
     /// The same for a doubt that was new after all.
     pub(super) fn rescue(&mut self, candidate: &Candidate) -> Result<(), CoreError> {
+        if self.is_trapped(candidate)? {
+            return Ok(());
+        }
         let ticket = self.queue(candidate)?;
         self.journal.rescue(ticket, candidate);
         Ok(())

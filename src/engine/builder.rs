@@ -11,7 +11,7 @@ use super::setup::{self, Parts, SeedList};
 use super::shutdown::StopHandle;
 use super::state::SeedsSeal;
 use super::worker::Shared;
-use crate::config::{Config, Options, RobotsPolicy};
+use crate::config::{Config, Options, RobotsPolicy, Sitemaps};
 use crate::extract::ExtractLimits;
 use crate::fetch::Fetcher;
 use crate::frontier::Politeness;
@@ -156,8 +156,14 @@ impl CrawlBuilder {
                 let (parts, secret) = (parts(&list, SeedsSeal::default())?, new_secret()?);
                 let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
-                setup::take_seeds(&mut core, seeds.into_iter().map(Ok), &canonicalizer, &secret)?;
-                (core, secret, Fetcher::new(&config, list.hosts, plan.in_flight())?, None, plan)
+                setup::take_seeds(
+                    &mut core,
+                    seeds.into_iter().map(Ok),
+                    &config.sitemap,
+                    &canonicalizer,
+                    &secret,
+                )?;
+                (core, secret, Fetcher::new(&config, list.hosts, plan.fetch_memory())?, None, plan)
             }
             Output::Path(_) | Output::Claimed(_) => {
                 let mut directory = match self.output {
@@ -172,13 +178,14 @@ impl CrawlBuilder {
                 let list = seed_list(&incoming, setup::lines(&incoming)?, &canonicalizer, &config)?;
                 let parts = parts(&list, setup::seal(&incoming)?)?;
                 let plan = parts.plan;
-                let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
+                let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let secret = new_secret()?;
                 directory.begin()?;
                 let mut core = parts.begun(directory.path(), &secret)?;
                 directory.seal(&frozen)?;
-                setup::take_seeds(&mut core, setup::lines(&directory.seeds())?, &canonicalizer, &secret)?;
+                let lines = setup::lines(&directory.seeds())?;
+                setup::take_seeds(&mut core, lines, &config.sitemap, &canonicalizer, &secret)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
             Output::Resumed(directory) => {
@@ -188,17 +195,20 @@ impl CrawlBuilder {
                     .map_err(StateError::io(&path))?;
                 let parts = parts(&list, setup::seal(&path)?)?;
                 let plan = parts.plan;
-                let fetcher = Fetcher::new(&config, list.hosts, plan.in_flight())?;
+                let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let died = !directory.has_summary();
-                let (mut core, secret) = parts.resumed(directory.path(), setup::lines(&path)?, died)?;
+                let spanning = setup::spanning(&path, &config)?;
+                let (mut core, secret) = parts.resumed(directory.path(), spanning, died)?;
                 directory.go_on(&frozen)?;
-                setup::take_seeds(&mut core, setup::lines(&path)?, &canonicalizer, &secret)?;
+                setup::take_seeds(&mut core, setup::lines(&path)?, &config.sitemap, &canonicalizer, &secret)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
         };
+        let names = fetcher.clone();
+        core.ask_ahead(move |host| names.asks_dns(host));
         let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
-        let (limits, batch_text) = link_limits(plan.in_flight().one);
+        let (limits, batch_text) = link_limits(plan.in_flight().one, config.max_links_per_page);
         let scratch = std::sync::Mutex::default();
         let shared = Shared {
             config,
@@ -222,13 +232,13 @@ impl CrawlBuilder {
 /// and in the batch, and in the tables that tell links apart.
 const LINK_BYTES: u64 = 256;
 
-/// Bounds on the links of one page, whose body and outcome may take `bytes`: the usual ones, or
+/// Bounds on the links of one page, whose body and outcome may take `bytes`: `most` of them, or
 /// what fits. And the bytes of all their URLs.
-fn link_limits(bytes: u64) -> (ExtractLimits, usize) {
+fn link_limits(bytes: u64, most: u64) -> (ExtractLimits, usize) {
     let part = |divisor: u64| usize::try_from(bytes / divisor).unwrap_or(usize::MAX);
     let usual = ExtractLimits::default();
     let limits = ExtractLimits {
-        max_links: usual.max_links.min(part(2 * LINK_BYTES)),
+        max_links: usize::try_from(most).unwrap_or(usize::MAX).min(part(2 * LINK_BYTES)),
         max_link_bytes: usual.max_link_bytes.min(part(8)),
     };
     (limits, LinkBatch::MAX_TEXT.min(part(4)))
@@ -242,7 +252,7 @@ fn seed_list(
     config: &Config,
 ) -> Result<SeedList, SetupError> {
     let list = SeedList::read(seeds, canonicalizer, config).map_err(StateError::io(path))?;
-    if list.seeds == 0 {
+    if list.seeds == 0 && config.sitemap.is_empty() {
         return Err(SetupError::NoSeeds);
     }
     Ok(list)
@@ -252,12 +262,17 @@ fn seed_list(
 /// many as there may be while they are merged, runs of keys, and what every process has.
 const OTHER_FILES: usize = 384;
 
+/// Files that a crawl with so many requests in flight may have open.
+pub(super) fn files_needed(concurrency: usize) -> usize {
+    // Idle connections are kept beside those in use.
+    concurrency.saturating_mul(2).saturating_add(OTHER_FILES)
+}
+
 /// Fails where the system lets this process have too few files open for the connections wanted:
 /// every host would seem to be down.
 fn check_open_files(concurrency: usize) -> Result<(), SetupError> {
     let Some(limit) = crate::budget::most_open_files() else { return Ok(()) };
-    // Idle connections are kept beside those in use.
-    let needed = concurrency.saturating_mul(2).saturating_add(OTHER_FILES);
+    let needed = files_needed(concurrency);
     if limit >= needed as u64 {
         return Ok(());
     }
@@ -289,6 +304,7 @@ fn core_settings(config: &Config, filter: &FilterPlan) -> CoreSettings {
         max_pages: config.max_pages,
         max_retry_after: config.max_retry_after,
         obey_robots: config.robots == RobotsPolicy::Obey,
+        sitemaps: config.sitemaps == Sitemaps::Auto,
         log_skipped: config.log_skipped,
         largest_filter: filter.largest,
         most_doubts: MOST_DOUBTS,
@@ -296,6 +312,7 @@ fn core_settings(config: &Config, filter: &FilterPlan) -> CoreSettings {
             depth: config.depth,
             max_redirects: config.max_redirects,
             max_pages_per_host: config.max_pages_per_host,
+            sitemap_since: config.sitemap_since.clone(),
         },
     }
 }

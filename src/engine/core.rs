@@ -12,14 +12,16 @@ use super::buckets::Buckets;
 use super::job::Buffers;
 use super::journal::{Journal, KeptAttempt};
 use super::keeper::Keeper;
+use super::names::AsksDns;
 use super::observer::Event;
 use super::shadow::DepthShadow;
 use super::state::{CrawlState, SeedsSeal};
+use super::traps::Traps;
 use crate::frontier::{Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Schedule, Ticket};
 use crate::model::{Record, UrlKey};
 use crate::scope::Scope;
 use crate::sink::{Page, ResultFiles, Sink};
-use crate::stats::{Counters, EndReason};
+use crate::stats::{Counters, EndReason, Examples};
 use crate::store::StateError;
 use crate::visited::{Answer, ExactError, GrowError, Pace, Sizing, Visited};
 
@@ -77,6 +79,8 @@ pub(crate) struct CoreSettings {
     pub(crate) max_retry_after: Duration,
     /// robots.txt is asked for and obeyed.
     pub(crate) obey_robots: bool,
+    /// What robots.txt names as a sitemap is read as one.
+    pub(crate) sitemaps: bool,
     /// Rows for skipped URLs are wanted.
     pub(crate) log_skipped: bool,
     /// What the filter may grow to.
@@ -96,6 +100,8 @@ pub(crate) struct Caps {
     pub(crate) max_redirects: u32,
     /// Records of one host name at most.
     pub(crate) max_pages_per_host: Option<u64>,
+    /// What a sitemap says was last changed before this is left out.
+    pub(crate) sitemap_since: Option<String>,
 }
 
 /// How long rules hold (RFC 9309 section 2.4).
@@ -117,6 +123,10 @@ pub(crate) struct Core {
     pub(super) pages_in_flight: u64,
     /// All jobs in flight.
     pub(super) in_flight: usize,
+    /// Look-ups of names among them.
+    pub(super) lookups_in_flight: usize,
+    /// Which names are looked up ahead; none where absent.
+    pub(super) asks_dns: Option<AsksDns>,
     /// Candidates claimed or waiting for their time.
     pub(super) held: u64,
     pub(super) events: Vec<Event>,
@@ -155,6 +165,10 @@ pub(crate) struct Core {
     /// Candidates skipped since the loop last had a turn.
     pub(super) skipped_at_once: usize,
     pub(super) buckets: Buckets,
+    /// What is counted to notice traps.
+    pub(super) traps: Traps,
+    /// A skipped URL for each reason.
+    pub(super) examples: Examples,
     /// The latest moment it was told of.
     pub(super) now: Moment,
 }
@@ -167,6 +181,7 @@ impl Core {
         schedule: Schedule,
         scope: Arc<RwLock<Scope>>,
         sinks: Vec<Box<dyn Sink>>,
+        traps: Traps,
     ) -> Self {
         let pace = Pace::new(SETTLING_SHARE, settings.most_doubts);
         let shadow = DepthShadow::new(settings.caps.depth);
@@ -181,6 +196,8 @@ impl Core {
             counters: Counters::default(),
             pages_in_flight: 0,
             in_flight: 0,
+            lookups_in_flight: 0,
+            asks_dns: None,
             held: 0,
             events: Vec::new(),
             stop: None,
@@ -203,6 +220,8 @@ impl Core {
             host_changed: false,
             skipped_at_once: 0,
             buckets,
+            traps,
+            examples: Examples::default(),
             now: Moment::START,
         }
     }
@@ -217,11 +236,6 @@ impl Core {
 
     pub(crate) fn sinks(&mut self) -> &mut [Box<dyn Sink>] {
         &mut self.sinks
-    }
-
-    /// Jobs in flight.
-    pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight
     }
 
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
@@ -242,6 +256,7 @@ impl Core {
         self.seeds = state.seeds;
         self.seeds_taken = state.seeds_taken;
         self.seeds_complete = state.seeds_complete;
+        self.examples = state.examples;
     }
 
     /// Page jobs in flight.

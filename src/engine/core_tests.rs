@@ -14,6 +14,7 @@ mod share;
 use super::core::{Core, CoreSettings};
 use super::job::{Job, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::next::Next;
+use super::traps::Traps;
 use super::worker::new_outcome;
 use crate::config::{Dedup, Options, ScopeKind};
 use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};
@@ -139,6 +140,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
         max_pages: config.max_pages,
         max_retry_after: config.max_retry_after,
         obey_robots: true,
+        sitemaps: true,
         log_skipped: false,
         largest_filter,
         most_doubts: setup.doubts as u64,
@@ -153,6 +155,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
         Schedule::new(politeness, setup.share, true),
         scope.clone(),
         vec![Box::new(records.clone())],
+        Traps::new(&config, plan.sketches, 1),
     );
     let mut simulation = Simulation {
         core,
@@ -175,7 +178,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
     }
     let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
     let batch = simulation.batch(&seeds, Via::Seed, false);
-    simulation.core.add_seeds(&batch, seeds.len() as u64).expect("in memory");
+    simulation.core.add_seeds(&batch, seeds.len() as u64, true).expect("in memory");
     simulation.core.settle_all().expect("in memory");
     simulation
 }
@@ -218,7 +221,7 @@ impl Simulation {
                     },
                 };
                 self.note(&url, ends);
-                Outcome::Robots { origin, answer }
+                Outcome::Robots { origin, answer, sitemaps: LinkBatch::default() }
             }
             Job::Page(job) => {
                 let mut outcome = new_outcome(*job);
@@ -296,9 +299,12 @@ impl Simulation {
     fn check_agreement(&mut self) {
         let visited = *self.core.visited().counters();
         let crawl = self.core.counters();
+        // What is in a trap is known, and not queued.
+        let reasons = [SkipReason::QueryVariants, SkipReason::TooManySubdomains, SkipReason::Trap];
+        let trapped: u64 = reasons.into_iter().map(|reason| crawl.skipped_before_queue.of(reason)).sum();
         assert_eq!(
             (visited.unique(), visited.settled, visited.rescued, visited.pending()),
-            (crawl.unique, crawl.doubts_settled, crawl.rescued, self.core.doubts_pending()),
+            (crawl.unique + trapped, crawl.doubts_settled, crawl.rescued, self.core.doubts_pending()),
         );
         // Repeats within one page never reach the visited set.
         assert!(visited.repeats <= crawl.repeats);

@@ -9,13 +9,15 @@ use std::time::Duration;
 use super::core::{Caps, CoreError, CoreSettings};
 use super::core_tests::{Answer, Records, Simulation, Web};
 use super::crawl::SetupError;
+use super::job::Outcome;
 use super::keeper::Pace;
 use super::next::Next;
 use super::setup::{self, Parts};
+use super::sitemap::Part;
 use super::state::SeedsSeal;
 use crate::config::{Config, Options, ScopeKind};
 use crate::frontier::{Moment, Politeness};
-use crate::model::ErrorKind;
+use crate::model::{ErrorKind, LinkBatch, Via};
 use crate::scope::Scope;
 use crate::stats::EndReason;
 use crate::store::Storage;
@@ -23,6 +25,7 @@ use crate::store::simulated::{Cuts, SimulatedDisk};
 use crate::url::{Canonicalizer, KeySecret, Rules};
 
 const DIRECTORY: &str = "crawl";
+const SITEMAP: &str = "http://h0.test/s.xml";
 
 /// Some hosts full of links, with redirects, failures, refusals and a host that is down.
 fn web() -> Web {
@@ -49,6 +52,9 @@ fn web() -> Web {
     web.page("http://moved.example/", &["http://moved.example/a", "http://h0.test/1"]);
     web.page("http://moved.example/a", &[]);
     web.answers(&url(9, 3), vec![Answer::Fails(ErrorKind::Connect)]);
+    let named: Vec<String> =
+        (0..9).flat_map(|n| [url(n % 3, n), format!("http://h{}.test/s{n}", n % 2)]).collect();
+    web.answers(SITEMAP, vec![Answer::Links(named)]);
     web
 }
 
@@ -128,7 +134,8 @@ fn open(disk: &SimulatedDisk, kind: Kind) -> Result<Simulation, SetupError> {
         storage.sync_directory(directory).map_err(fault)?;
         (core, secret)
     };
-    setup::take_seeds(&mut core, seeds().map(Ok), &canonicalizer, &secret)?;
+    let sitemaps = if kind == Kind::Cramped { Vec::new() } else { vec![SITEMAP.to_owned()] };
+    setup::take_seeds(&mut core, seeds().map(Ok), &sitemaps, &canonicalizer, &secret)?;
     Ok(Simulation {
         core,
         web: web(),
@@ -188,8 +195,9 @@ impl Simulation {
             let first = (0..self.flying.len()).min_by_key(|index| self.flying[*index].0);
             match (first.map(|index| (index, self.flying[index].0)), wake) {
                 (Some((index, arrives)), wake) if wake.is_none_or(|wake| arrives <= wake) => {
-                    let (at, outcome) = self.flying.swap_remove(index);
+                    let (at, mut outcome) = self.flying.swap_remove(index);
                     self.now = self.now.max(at);
+                    self.send_parts(&mut outcome)?;
                     self.core.apply(outcome, self.now)?;
                 }
                 (_, Some(wake)) => self.now = wake,
@@ -197,6 +205,31 @@ impl Simulation {
             }
         }
         Ok(None)
+    }
+}
+
+impl Simulation {
+    /// As the worker that reads a sitemap does: its entries go ahead, two at a time, and anything may be
+    /// written between two parts.
+    fn send_parts(&mut self, outcome: &mut Outcome) -> Result<(), CoreError> {
+        let Outcome::Page(page) = outcome else { return Ok(()) };
+        if page.job.attempt.candidate.via != Via::SitemapFile {
+            return Ok(());
+        }
+        let named = std::mem::take(&mut page.links);
+        for some in named.links.chunks(2) {
+            let mut links = LinkBatch::default();
+            for link in some {
+                links.push(named.url(link), link.origin_length, link.key, Via::Sitemap, link.skip);
+            }
+            let (from, scope_generation) = (SITEMAP.into(), page.scope_generation);
+            let taken = tokio::sync::oneshot::channel().0;
+            self.core.apply_part(Part { from, hops: 1, scope_generation, links, taken }, self.now)?;
+            self.core.commit()?;
+            self.now = self.now.after(Duration::from_millis(50));
+            self.core.keep(self.now)?;
+        }
+        Ok(())
     }
 }
 
@@ -338,6 +371,7 @@ fn settings(config: &Config, filter: &super::plan::FilterPlan) -> CoreSettings {
         max_pages: None,
         max_retry_after: config.max_retry_after,
         obey_robots: true,
+        sitemaps: true,
         log_skipped: config.log_skipped,
         largest_filter: filter.largest,
         most_doubts: 40,

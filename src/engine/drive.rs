@@ -1,6 +1,7 @@
 //! The fetch loop: outcomes in, jobs out, until the core says that the crawl is over.
 //!
-//! The loop never waits for itself: the channel of outcomes holds as many as may be in flight.
+//! The loop never waits for itself: the channel of outcomes holds as many as may be in flight, and
+//! so does that of parts of sitemaps, of which each job has one on its way at most.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use super::next::Next;
 use super::observer::{Event, Observer};
 use super::pressure::Pressure;
 use super::shutdown::Urgency;
+use super::sitemap::Part;
 use super::worker::{self, Shared};
 use crate::budget::Step;
 use crate::frontier::Moment;
@@ -42,7 +44,11 @@ pub(crate) struct Drive<'a> {
     pub(crate) most_disk: Option<u64>,
 }
 
+/// How workers reach the owner.
+type Senders = (mpsc::Sender<Delivered>, mpsc::Sender<Part>);
+
 enum Wake {
+    Part(Part),
     Outcome(Delivered),
     Time,
     Stop,
@@ -56,11 +62,19 @@ impl Drive<'_> {
     /// Runs to the end.
     pub(crate) async fn run(mut self) -> Result<EndReason, CoreError> {
         let concurrency = self.shared.config.concurrency.max(1);
-        let (sender, mut outcomes) = mpsc::channel(concurrency);
+        let (sender, mut outcomes) = mpsc::channel(concurrency + self.core.most_lookups());
+        let (part_sender, mut parts) = mpsc::channel(concurrency);
+        let senders = (sender, part_sender);
         let before = self.core.elapsed_before();
         let end = self.shared.config.max_time.map(|time| Moment::START.after(time.saturating_sub(before)));
         let mut tick = self.now().after(TICK);
         loop {
+            while let Ok(part) = parts.try_recv() {
+                self.core.apply_part(part, self.now())?;
+                if self.core.has_much_to_write() {
+                    break;
+                }
+            }
             while let Ok(delivered) = outcomes.try_recv() {
                 self.take(delivered)?;
                 if self.core.has_much_to_write() {
@@ -79,7 +93,7 @@ impl Drive<'_> {
             if end.is_some_and(|end| now >= end.after(GRACE)) {
                 return Ok(EndReason::TimeLimit);
             }
-            let mut until = match self.dispatch(concurrency, &sender)? {
+            let mut until = match self.dispatch(concurrency, &senders)? {
                 Dispatched::Done(reason) => return Ok(reason),
                 Dispatched::Until(at) => at.unwrap_or(tick).min(tick),
             };
@@ -89,7 +103,8 @@ impl Drive<'_> {
                 tick = now.after(TICK);
                 until = until.min(tick);
             }
-            match self.wait(&mut outcomes, until).await {
+            match self.wait(&mut outcomes, &mut parts, until).await {
+                Wake::Part(part) => self.core.apply_part(part, self.now())?,
                 Wake::Outcome(delivered) => self.take(delivered)?,
                 Wake::Time => {}
                 Wake::Stop => {
@@ -102,14 +117,10 @@ impl Drive<'_> {
     }
 
     /// Starts what may be started; says when something more may be.
-    fn dispatch(
-        &mut self,
-        concurrency: usize,
-        sender: &mpsc::Sender<Delivered>,
-    ) -> Result<Dispatched, CoreError> {
-        while self.core.in_flight() < self.pressure.most_in_flight(concurrency) {
+    fn dispatch(&mut self, concurrency: usize, senders: &Senders) -> Result<Dispatched, CoreError> {
+        while self.core.requests_in_flight() < self.pressure.most_in_flight(concurrency) {
             match self.core.next(self.now())? {
-                Next::Ready(job) => self.spawn(job, sender.clone()),
+                Next::Ready(job) => self.spawn(job, senders),
                 Next::NotBefore(at) => return Ok(Dispatched::Until(Some(at))),
                 Next::Blocked => return Ok(Dispatched::Until(None)),
                 Next::Again => return Ok(Dispatched::Until(Some(self.now()))),
@@ -127,14 +138,20 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn spawn(&self, job: Job, sender: mpsc::Sender<Delivered>) {
-        tokio::spawn(worker::run(self.shared.clone(), job, sender));
+    fn spawn(&self, job: Job, (outcomes, parts): &Senders) {
+        tokio::spawn(worker::run(self.shared.clone(), job, outcomes.clone(), parts.clone()));
     }
 
-    async fn wait(&mut self, outcomes: &mut mpsc::Receiver<Delivered>, until: Moment) -> Wake {
+    async fn wait(
+        &mut self,
+        outcomes: &mut mpsc::Receiver<Delivered>,
+        parts: &mut mpsc::Receiver<Part>,
+        until: Moment,
+    ) -> Wake {
         let deadline = self.started + Duration::from_micros(until.0);
         tokio::select! {
             biased;
+            Some(part) = parts.recv() => Wake::Part(part),
             Some(delivered) = outcomes.recv() => Wake::Outcome(delivered),
             Ok(()) = self.stop.changed() => Wake::Stop,
             () = tokio::time::sleep_until(deadline.into()) => Wake::Time,
@@ -146,7 +163,7 @@ impl Drive<'_> {
         let urgency = *self.stop.borrow_and_update();
         if urgency == Urgency::Finish {
             self.core.stop(EndReason::Signal);
-            self.observer.event(&Event::Stopping { in_flight: self.core.in_flight() });
+            self.observer.event(&Event::Stopping { in_flight: self.core.requests_in_flight() });
         }
         urgency == Urgency::SaveNow
     }

@@ -1,9 +1,10 @@
 //! What the owner hands to a worker, and what it gets back.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::sitemap::SitemapNote;
+use crate::fetch::{LookedUp, NoAddress};
 use crate::frontier::{Attempt, OriginId};
 use crate::model::{Link, LinkBatch, PageError, Record};
 use crate::robots::RobotsRules;
@@ -28,6 +29,8 @@ pub(crate) enum Job {
         origin: OriginId,
         /// `scheme://host[:port]`.
         name: Arc<str>,
+        /// Look-ups of it that failed before.
+        failures: u32,
     },
 }
 
@@ -81,13 +84,15 @@ pub(crate) enum Outcome {
         origin: OriginId,
         /// What was learned.
         answer: RobotsAnswer,
+        /// The sitemaps that it names, to be read.
+        sitemaps: LinkBatch,
     },
     /// Of an address look-up.
     Address {
         /// An origin of the host.
         origin: OriginId,
-        /// The address that will be connected to.
-        address: Result<IpAddr, PageError>,
+        /// The address that will be connected to, and how long it holds.
+        found: Result<LookedUp, NoAddress>,
     },
 }
 
@@ -137,6 +142,8 @@ pub(crate) struct PageOutcome {
     pub(crate) mislabelled_encoding: bool,
     /// No request was made: the address guard refused.
     pub(crate) refused: bool,
+    /// What was found out in reading it, where it was read as a sitemap.
+    pub(crate) sitemap: Option<SitemapNote>,
 }
 
 /// What a worker makes of an answer.

@@ -21,6 +21,8 @@
 //! 12 host         bytes, as the schedule writes them
 //! 13 seeds complete
 //! 14 rescue       ticket · candidate
+//! 15 trap         key of what was told (8 bytes)
+//! 16 example      place of the reason (1 byte) · URL
 //! ticket  = queue · class (1 byte) · sequence
 //! attempt = ticket · requests · failures · flags (1 byte: 1 reconnected, 2 respelled)
 //!           · not before (milliseconds since 1970) · candidate · record as JSON, or empty
@@ -32,7 +34,7 @@
 use std::sync::Arc;
 
 use crate::frontier::{Attempt, Claimed, QueueId, Ticket};
-use crate::model::{Candidate, Record};
+use crate::model::{Candidate, Record, SkipReason};
 use crate::stats::Counters;
 use crate::store::{Decoder, Encoder, Malformed, SinkRange, decode_candidate, encode_candidate};
 
@@ -148,6 +150,10 @@ pub(crate) enum Change {
     SeedsComplete,
     /// The state of a host changed.
     Host(Box<[u8]>),
+    /// A trap was told, and ended where that is wanted.
+    Trap(u64),
+    /// The first URL was skipped for a reason.
+    Example(SkipReason, Box<str>),
 }
 
 /// Gathers the changes of the next record.
@@ -255,6 +261,20 @@ impl Journal {
     pub(crate) fn host(&mut self, state: &[u8]) {
         if self.kept {
             self.tag(12).bytes(state);
+        }
+    }
+
+    pub(crate) fn trap(&mut self, key: u64) {
+        if self.kept {
+            self.tag(15).key(key);
+        }
+    }
+
+    pub(crate) fn example(&mut self, reason: SkipReason, url: &str) {
+        if self.kept {
+            let mut encoder = self.tag(16);
+            encoder.byte(reason as u8);
+            encoder.text(url);
         }
     }
 
@@ -366,6 +386,11 @@ fn read_change(
         12 => Change::Host(decoder.bytes()?.into()),
         13 => Change::SeedsComplete,
         14 => Change::Rescue(decode_ticket(decoder)?, decode_candidate(decoder, referrer)?),
+        15 => Change::Trap(decoder.key()?),
+        16 => {
+            let reason = SkipReason::ALL.get(usize::from(decoder.byte()?)).ok_or(Malformed)?;
+            Change::Example(*reason, decoder.text()?.into())
+        }
         _ => return Err(Malformed),
     })
 }

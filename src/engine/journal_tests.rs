@@ -74,6 +74,9 @@ fn change() -> impl Strategy<Value = Change> {
         any::<u64>().prop_map(Change::Seeds),
         Just(Change::SeedsComplete),
         proptest::collection::vec(any::<u8>(), 0..9).prop_map(|bytes| Change::Host(bytes.into())),
+        any::<u64>().prop_map(Change::Trap),
+        (0..SkipReason::ALL.len(), "[a-zé]{0,9}")
+            .prop_map(|(reason, url)| Change::Example(SkipReason::ALL[reason], url.into())),
     ]
 }
 
@@ -91,6 +94,8 @@ fn note(journal: &mut Journal, change: &Change) {
         Change::Seeds(taken) => journal.seeds(*taken),
         Change::Host(state) => journal.host(state),
         Change::SeedsComplete => journal.seeds_complete(),
+        Change::Trap(key) => journal.trap(*key),
+        Change::Example(reason, url) => journal.example(*reason, url),
         Change::Count(..) | Change::Sink(..) => {}
     }
 }

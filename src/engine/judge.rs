@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::job::{PageOutcome, Verdict};
+use super::sitemap;
 use super::worker::Shared;
 use crate::fetch::Response;
 use crate::model::{ErrorKind, FailureClass, PageError, SkipReason, Via};
@@ -44,9 +45,12 @@ pub(super) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
+/// Statuses from here on are of no class, and mean what 500 does (RFC 9110 section 15).
+const NO_CLASS: u16 = 600;
+
 /// Whether the head alone says what is to be done; a damaged body changes nothing then.
 pub(super) fn told_by_head(status: u16) -> bool {
-    is_redirect(status) || matches!(status, 400 | 404 | 408 | 410 | 425 | 429 | 500..=599)
+    is_redirect(status) || matches!(status, 400 | 404 | 408 | 410 | 425 | 429 | 500..=599 | NO_CLASS..)
 }
 
 /// What is to be done about an answer, by its head.
@@ -57,7 +61,7 @@ pub(super) fn judge(shared: &Shared, outcome: &mut PageOutcome, status: u16, res
             outcome.retry_after = retry_after(response);
             outcome.verdict = Verdict::SlowDown;
         }
-        408 | 425 | 500 | 502 | 504 => outcome.verdict = Verdict::Retry,
+        408 | 425 | 500 | 502 | 504 | NO_CLASS.. => outcome.verdict = Verdict::Retry,
         400 | 404 | 410 if !outcome.job.attempt.respelled => {
             if let Some((url, origin_length)) = other_spelling(shared, &outcome.record.url) {
                 outcome.verdict = Verdict::Respell { url, origin_length };
@@ -91,10 +95,19 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     }
     let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
     outcome.scope_generation = scope.generation();
-    let mut wanted = scope.check(&target.requested, &target.parts);
+    let is_sitemap = candidate.via == Via::SitemapFile;
+    let mut wanted = if is_sitemap {
+        let most = shared.config.max_url_length;
+        sitemap::wanted(&scope, most, &target.requested, &target.parts, candidate.carries_scope)
+    } else {
+        scope.check(&target.requested, &target.parts)
+    };
     // the scope moves along with a seed, what the user excludes does not
     let moves = candidate.carries_scope && wanted == Err(SkipReason::OutOfScope);
-    if moves && let Err(reason) = scope.check_expressions(&target.requested) {
+    if moves
+        && !is_sitemap
+        && let Err(reason) = scope.check_unmoved(&target.requested)
+    {
         wanted = Err(reason);
     }
     let moves = moves && wanted == Err(SkipReason::OutOfScope);
@@ -109,7 +122,8 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
         return;
     }
     let skip = if too_many { Some(SkipReason::TooManyRedirects) } else { wanted.err() };
-    outcome.links.push(&target.requested, target.parts.origin_length, key, Via::Redirect, skip);
+    let via = if is_sitemap { Via::SitemapFile } else { Via::Redirect };
+    outcome.links.push(&target.requested, target.parts.origin_length, key, via, skip);
 }
 
 pub(super) fn canonical_of(shared: &Shared, url: &str) -> Option<String> {

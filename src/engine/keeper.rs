@@ -346,6 +346,8 @@ impl Core {
         scope.encode(&mut Encoder(&mut state.scope));
         self.frontier.encode_state(&mut Encoder(&mut state.frontier))?;
         self.visited.encode_state(&mut Encoder(&mut state.visited));
+        self.traps.encode(&mut Encoder(&mut state.traps));
+        state.examples = self.examples.clone();
         Ok(state)
     }
 }

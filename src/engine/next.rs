@@ -44,7 +44,9 @@ impl Core {
         self.counters.hosts_forgotten += self.schedule.take_forgotten();
         loop {
             if let Some(reason) = self.stop {
-                return Ok(if self.in_flight == 0 { Next::Done(reason) } else { Next::Blocked });
+                // What a look-up still says is of no use any more.
+                let done = self.requests_in_flight() == 0;
+                return Ok(if done { Next::Done(reason) } else { Next::Blocked });
             }
             if self.settle_when_due(now, Otherwise::Busy)? == SettleTurn::Taken && self.has_much_to_write() {
                 return Ok(Next::Again);
@@ -70,10 +72,9 @@ impl Core {
                     }
                 }
                 Pick::Address(origin) => {
-                    self.schedule.resolving(origin);
-                    self.in_flight += 1;
-                    let name = self.schedule.origin(origin).name.clone();
-                    return Ok(Next::Ready(Job::Address { origin, name }));
+                    if let Some(job) = self.look_up(origin) {
+                        return Ok(Next::Ready(job));
+                    }
                 }
                 Pick::NotBefore(_) | Pick::Nothing if more => self.skipped_at_once += 1,
                 idle => {
@@ -145,8 +146,13 @@ impl Core {
                 // Its record may have been the last that a limit allows.
                 break;
             }
+            self.recognize_sitemap(id, &mut attempt);
             if self.denied(id, &attempt) {
                 self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
+                continue;
+            }
+            if self.is_ended(&attempt.candidate) {
+                self.skip_attempt(id, attempt, SkipReason::Trap)?;
                 continue;
             }
             self.pages_in_flight += 1;

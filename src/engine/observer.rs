@@ -67,11 +67,63 @@ pub enum Event {
         /// Where in the log.
         offset: u64,
     },
+    /// Something that a server can go on with for ever was found.
+    Trap(TrapAlarm),
     /// The crawl was asked to stop and waits for what is in flight.
     Stopping {
         /// Requests in flight.
         in_flight: usize,
     },
+}
+
+/// What kind of trap it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TrapKind {
+    /// One path with more queries than `--max-query-variants`.
+    Queries,
+    /// One domain with more hosts than `--max-subdomains`.
+    Subdomains,
+    /// One branch of a host in which page after page is nearly the same.
+    LikePages,
+}
+
+/// A trap: told once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrapAlarm {
+    /// What kind it is.
+    pub kind: TrapKind,
+    /// The path, the domain, or the branch: in it `#` stands for whatever has a digit in it, `*` for any name.
+    pub place: String,
+    /// How many there were, at least.
+    pub count: u64,
+    /// A URL in it.
+    pub example: String,
+    /// What is met of it from now on is skipped.
+    pub ended: bool,
+}
+
+impl fmt::Display for TrapAlarm {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, place, count, example, ended } = self;
+        let (found, option) = match kind {
+            TrapKind::Queries => (human::of(*count, "variant"), "--max-query-variants"),
+            TrapKind::Subdomains => (human::of(*count, "host"), "--max-subdomains"),
+            TrapKind::LikePages => (human::of(*count, "page"), "--stop-traps"),
+        };
+        write!(out, "a trap? {place} has {found}")?;
+        match kind {
+            TrapKind::Queries => write!(out, " by query")?,
+            TrapKind::Subdomains => {}
+            TrapKind::LikePages => write!(out, " that are nearly the same")?,
+        }
+        write!(out, ", such as {example}")?;
+        if *ended {
+            write!(out, "; further ones are skipped ({option})")
+        } else {
+            write!(out, "; {option} would end it")
+        }
+    }
 }
 
 impl fmt::Display for Event {
@@ -122,6 +174,7 @@ impl fmt::Display for Event {
                 out,
                 "the last of what the earlier process did had not reached the disk (log, byte {offset}); it is done again"
             ),
+            Event::Trap(alarm) => alarm.fmt(out),
             Event::Stopping { in_flight } => {
                 let requests = human::of(*in_flight as u64, "request");
                 write!(out, "stopping: {requests} in flight; interrupt again to save at once")

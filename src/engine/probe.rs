@@ -7,6 +7,7 @@ use super::core::{Caps, Core, CoreSettings};
 use super::job::{Job, Outcome, PageOutcome};
 use super::next::Next;
 use super::plan;
+use super::traps::Traps;
 use super::worker::new_outcome;
 use crate::config::{Options, ScopeKind};
 use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};
@@ -53,6 +54,7 @@ impl OwnerProbe {
             max_pages: None,
             max_retry_after: Duration::ZERO,
             obey_robots: false,
+            sitemaps: false,
             log_skipped: false,
             largest_filter: filter.largest,
             most_doubts: 4096,
@@ -62,11 +64,13 @@ impl OwnerProbe {
         scope.write().unwrap_or_else(PoisonError::into_inner).add_seed("http://seed.test/");
         let share = HostShare { open_bytes: plan.caches / 2, residue_bytes: plan.caches / 4, secret: 1 };
         let schedule = Schedule::new(politeness, share, false);
-        let core = Core::new(settings, Box::new(MemoryFrontier::new()), visited, schedule, scope, Vec::new());
+        let traps = Traps::new(&config, plan.sketches, 1);
+        let frontier = Box::new(MemoryFrontier::new());
+        let core = Core::new(settings, frontier, visited, schedule, scope, Vec::new(), traps);
         let mut probe =
             Self { core, secret: KeySecret::from_seed(1), flying: Vec::new(), now: Moment::START };
         let seeds = probe.batch(["http://seed.test/"].into_iter(), Via::Seed);
-        probe.core.add_seeds(&seeds, 1)?;
+        probe.core.add_seeds(&seeds, 1, true)?;
         Ok(probe)
     }
 

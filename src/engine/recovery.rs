@@ -130,11 +130,13 @@ impl Core {
     ) -> Result<(), CoreError> {
         match change {
             Change::Accept(ticket, candidate) => {
+                self.replay_accepted(&candidate);
                 self.visited.replay_new(&[candidate.key])?;
                 self.frontier.replay_push(ticket, &candidate)?;
                 replayed.note(ticket, &candidate);
             }
             Change::Rescue(ticket, candidate) => {
+                self.replay_accepted(&candidate);
                 self.frontier.replay_push(ticket, &candidate)?;
                 replayed.note(ticket, &candidate);
                 replayed.rescued.push(candidate.key);
@@ -176,6 +178,10 @@ impl Core {
                 self.schedule.restore(&mut Decoder(&state), replayed.epoch).map_err(|Malformed| {
                     StateError::damaged(path, offset, "a record's host state is malformed")
                 })?;
+            }
+            Change::Trap(key) => self.replay_trap(key),
+            Change::Example(reason, url) => {
+                self.examples.note(reason, &url);
             }
             Change::Sink(..) => {}
         }

@@ -1,5 +1,6 @@
 //! Where a crawl stands, in figures, and the warnings that follow from them.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -77,6 +78,7 @@ impl Reporter {
                 in_flight: core.pages_in_flight(),
                 skipped_before_queue: counters.skipped_before_queue.iter().collect(),
                 skipped_after_queue: counters.skipped_after_queue.iter().collect(),
+                examples: BTreeMap::new(),
             },
             requests: Requests {
                 pages: counters.page_requests,
@@ -115,6 +117,7 @@ impl Reporter {
         let mut totals = self.snapshot(core);
         totals.memory.rss_bytes = None;
         totals.memory.plan = Some(self.plan);
+        totals.urls.examples = core.examples.to_map();
         let nothing = end == EndReason::Done && totals.pages.ok == 0;
         let end_reason = if nothing { EndReason::NothingFetched } else { end };
         Summary { end_reason, totals }

@@ -136,7 +136,7 @@ pub fn robots_verdict(options: &Options, url: &str) -> Result<Verdict, RobotsErr
     let config = options.resolve().map_err(SetupError::from)?;
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
     let target = canonicalizer.parse(url)?;
-    let memory = super::plan::plan(&config).map_err(SetupError::from)?.0.in_flight();
+    let memory = super::plan::plan(&config).map_err(SetupError::from)?.0.fetch_memory();
     let seeds: Vec<SeedHost> = SeedHost::of(&target.requested).into_iter().collect();
     let fetcher = Fetcher::new(&config, seeds, memory).map_err(SetupError::from)?;
     let runtime =

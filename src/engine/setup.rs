@@ -10,9 +10,11 @@ use std::time::{Duration, SystemTime};
 use super::core::{Core, CoreError, CoreSettings};
 use super::crawl::SetupError;
 use super::keeper::{FRONTIER, Keeper, KeeperSettings, MANIFEST, Pace, VISITED, log_name};
+use super::names;
 use super::plan::{self, FilterPlan};
 use super::recovery::{read_state, remove_old_logs};
 use super::state::SeedsSeal;
+use super::traps::Traps;
 use crate::budget::Plan;
 use crate::config::{Config, HeaderScope, ScopeKind};
 use crate::fetch::SeedHost;
@@ -53,8 +55,11 @@ impl Parts {
 
     fn core(self, secret: &KeySecret, frontier: Box<dyn Frontier + Send>, visited: Visited) -> Core {
         let share = host_share(&self.plan, secret);
-        let schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
-        Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks)
+        let mut schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
+        let lookups = self.plan.fetch_memory().lookups;
+        schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency));
+        let traps = Traps::new(&self.config, self.plan.sketches, secret.key("what is counted of traps"));
+        Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks, traps)
     }
 
     /// A core whose state is kept in a directory in which nothing is yet.
@@ -122,6 +127,7 @@ impl Parts {
         let mut core = self.core(&secret, Box::new(frontier), visited);
         core.scope_mut().restore(&mut Decoder(&state.scope)).map_err(malformed)?;
         core.schedule.restore(&mut Decoder(&state.schedule), epoch).map_err(malformed)?;
+        core.traps.restore(&mut Decoder(&state.traps)).map_err(malformed)?;
         let mut files = RecoveringFiles::open(&*storage, directory, &state.sinks)?;
         let log = state_directory.join(log_name(state.log));
         let mut queues: BTreeMap<QueueId, Box<str>> =
@@ -159,7 +165,8 @@ fn place(storage: Arc<dyn Storage>, directory: &Path) -> Place {
     Place { storage, directory: directory.to_owned() }
 }
 
-/// Half of what the caches have is for hosts in use and their rules, a quarter for what is remembered of others.
+/// Half of what the caches have is for hosts in use and their rules, a quarter for what is remembered of
+/// others; the rest is for fetching (see `Plan::fetch_memory`).
 fn host_share(plan: &Plan, secret: &KeySecret) -> HostShare {
     HostShare {
         open_bytes: plan.caches / 2,
@@ -237,6 +244,8 @@ impl SeedList {
         let for_headers = !config.headers.is_empty() && config.header_scope == HeaderScope::Seeds;
         let wanted = !config.allow_private || for_headers;
         let (mut count, mut hosts) = (0, HashSet::new());
+        let sitemaps = config.sitemap.iter().filter_map(|text| canonicalizer.parse(text).ok());
+        hosts.extend(sitemaps.filter(|_| wanted).filter_map(|target| SeedHost::of(&target.requested)));
         for seed in seeds {
             if let Ok(target) = canonicalizer.parse(&seed?) {
                 count += 1;
@@ -258,11 +267,14 @@ impl SeedList {
 /// Seeds taken in at a time.
 const SEEDS_AT_A_TIME: u64 = 128;
 
-/// Takes in the seeds that have not been taken in yet, and settles their doubts: all of that
-/// comes before the first page, or a seed first met as a link would never move its scope.
+/// Takes in the seeds that have not been taken in yet, then the sitemaps that the user names, and
+/// settles their doubts: all of that comes before the first page, or a seed first met as a link would
+/// never move its scope. Sitemaps are counted on behind the seeds; where there are none, they
+/// stand in for them: the scope is what they span, and their redirects move it.
 pub(super) fn take_seeds(
     core: &mut Core,
     seeds: impl Iterator<Item = std::io::Result<String>>,
+    sitemaps: &[String],
     canonicalizer: &Canonicalizer,
     secret: &KeySecret,
 ) -> Result<(), CoreError> {
@@ -270,22 +282,47 @@ pub(super) fn take_seeds(
         return Ok(());
     }
     let mut batch = LinkBatch::default();
-    let mut taken = core.seeds_taken;
-    for text in seeds.skip(usize::try_from(taken).unwrap_or(usize::MAX)) {
+    let (already, mut met) = (core.seeds_taken, 0);
+    for text in seeds {
         let text = text.map_err(StateError::io(Path::new("state/seeds")))?;
-        taken += 1;
+        met += 1;
+        if met <= already {
+            continue;
+        }
         if let Ok(target) = canonicalizer.parse(&text) {
             core.scope_mut().add_seed(&target.requested);
             let key = secret.key(&target.canonical);
             batch.push(&target.requested, target.parts.origin_length, key, Via::Seed, None);
         }
-        if taken - core.seeds_taken >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
-            core.add_seeds(&std::mem::take(&mut batch), taken)?;
+        if met - core.seeds_taken >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
+            core.add_seeds(&std::mem::take(&mut batch), met, true)?;
             core.keep(Moment::START)?;
         }
     }
-    core.add_seeds(&batch, taken)?;
+    core.add_seeds(&std::mem::take(&mut batch), met.max(already), true)?;
+    let alone = met == 0;
+    let further = usize::try_from(already.saturating_sub(met)).unwrap_or(usize::MAX);
+    for target in sitemaps.iter().skip(further).filter_map(|text| canonicalizer.parse(text).ok()) {
+        if alone {
+            core.scope_mut().add_seed(&target.requested);
+        }
+        let key = secret.key(&target.canonical);
+        batch.push(&target.requested, target.parts.origin_length, key, Via::SitemapFile, None);
+    }
+    core.add_seeds(&batch, met + sitemaps.len() as u64, alone)?;
     core.finish_seeds()
+}
+
+/// What the scope is made of: the seeds in a file, or the sitemaps that the user names where there are none.
+pub(super) fn spanning(
+    path: &Path,
+    config: &Config,
+) -> Result<Box<dyn Iterator<Item = std::io::Result<String>>>, StateError> {
+    let mut seeds = lines(path)?.peekable();
+    if seeds.peek().is_none() {
+        return Ok(Box::new(config.sitemap.clone().into_iter().map(Ok)));
+    }
+    Ok(Box::new(seeds))
 }
 
 impl Core {

@@ -27,6 +27,12 @@ impl Core {
         self.acknowledge(attempt.ticket)
     }
 
+    /// Counts a new candidate that is not queued, and writes its row.
+    pub(super) fn skip_found(&mut self, candidate: &Candidate, reason: SkipReason) -> Result<(), CoreError> {
+        self.counters.skipped_before_queue.add(reason, 1);
+        self.write_skip(candidate, reason)
+    }
+
     /// Counts a candidate that was never asked, and writes its row.
     pub(super) fn skip_candidate(
         &mut self,
@@ -35,6 +41,18 @@ impl Core {
     ) -> Result<(), CoreError> {
         self.skipped_at_once += 1;
         self.counters.skipped_after_queue.add(reason, 1);
+        self.write_skip(candidate, reason)
+    }
+
+    /// Keeps an example of each reason.
+    pub(super) fn note_example(&mut self, reason: SkipReason, url: &str) {
+        if let Some(kept) = self.examples.note(reason, url) {
+            self.journal.example(reason, kept);
+        }
+    }
+
+    fn write_skip(&mut self, candidate: &Candidate, reason: SkipReason) -> Result<(), CoreError> {
+        self.note_example(reason, &candidate.url);
         if !self.settings.log_skipped {
             return Ok(());
         }
@@ -93,8 +111,14 @@ impl Core {
         match reason {
             SkipReason::TooDeep => caps.depth.map(|depth| format!("--depth {depth}")),
             SkipReason::TooManyRedirects => Some(format!("--max-redirects {}", caps.max_redirects)),
+            SkipReason::SitemapStale => {
+                caps.sitemap_since.as_ref().map(|since| format!("--sitemap-since {since}"))
+            }
             SkipReason::HostLimit => {
                 caps.max_pages_per_host.map(|most| format!("--max-pages-per-host {most}"))
+            }
+            SkipReason::QueryVariants | SkipReason::TooManySubdomains | SkipReason::Trap => {
+                self.traps.rule(url, reason)
             }
             _ => self.scope.read().unwrap_or_else(PoisonError::into_inner).rule(url, reason),
         }

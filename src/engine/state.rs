@@ -12,7 +12,8 @@
 //! suspects          how many · ticket and crashes it was alone in flight at
 //! queues            how many · queue, origin and candidates of each that belongs to an open origin
 //! in buckets        candidates of hosts that are not open
-//! scope · schedule · frontier · visited   each its length and bytes, as their modules write them
+//! scope · schedule · frontier · visited · traps   each its length and bytes, as their modules write them
+//! examples          how many · place of the reason (1 byte) and URL of each
 //! ```
 
 use std::collections::HashMap;
@@ -20,7 +21,8 @@ use std::time::Duration;
 
 use super::journal::{KeptAttempt, decode_ticket, encode_ticket};
 use crate::frontier::{QueueId, Ticket};
-use crate::stats::Counters;
+use crate::model::SkipReason;
+use crate::stats::{Counters, Examples};
 use crate::store::{Decoder, Encoder, Malformed};
 use crate::url::KeySecret;
 
@@ -44,6 +46,8 @@ pub(crate) struct CrawlState {
     pub(crate) schedule: Vec<u8>,
     pub(crate) frontier: Vec<u8>,
     pub(crate) visited: Vec<u8>,
+    pub(crate) traps: Vec<u8>,
+    pub(crate) examples: Examples,
 }
 
 /// What the file of seeds was when the crawl began.
@@ -85,11 +89,13 @@ impl CrawlState {
             schedule: Vec::new(),
             frontier: Vec::new(),
             visited: Vec::new(),
+            traps: Vec::new(),
+            examples: Examples::default(),
         }
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let parts = [&self.scope, &self.schedule, &self.frontier, &self.visited];
+        let parts = [&self.scope, &self.schedule, &self.frontier, &self.visited, &self.traps];
         let mut bytes = Vec::with_capacity(1024 + parts.iter().map(|part| part.len()).sum::<usize>());
         bytes.extend_from_slice(self.secret.as_bytes());
         let mut encoder = Encoder(&mut bytes);
@@ -133,6 +139,11 @@ impl CrawlState {
         for part in parts {
             encoder.bytes(part);
         }
+        encoder.number(self.examples.iter().count() as u64);
+        for (reason, url) in self.examples.iter() {
+            encoder.byte(reason as u8);
+            encoder.text(url);
+        }
         bytes
     }
 
@@ -164,6 +175,12 @@ impl CrawlState {
         let in_buckets = decoder.number()?;
         let mut part = || decoder.bytes().map(<[u8]>::to_vec);
         let (scope, schedule, frontier, visited) = (part()?, part()?, part()?, part()?);
+        let traps = part()?;
+        let mut examples = Examples::default();
+        for _ in 0..decoder.number()? {
+            let reason = SkipReason::ALL.get(usize::from(decoder.byte()?)).ok_or(Malformed)?;
+            examples.note(*reason, decoder.text()?);
+        }
         if !decoder.is_empty() {
             return Err(Malformed);
         }
@@ -185,6 +202,8 @@ impl CrawlState {
             schedule,
             frontier,
             visited,
+            traps,
+            examples,
         })
     }
 }
@@ -214,7 +233,8 @@ mod tests {
             seeds_complete: bool,
             sinks in proptest::collection::vec(any::<u64>(), 0..3),
             tickets in proptest::collection::vec((any::<u32>(), 0..16_u8, any::<u64>()), 0..5),
-            parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..9), 4),
+            parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..9), 5),
+            example in proptest::option::of("[a-zé]{1,300}"),
         ) {
             let tickets: Vec<Ticket> = tickets
                 .into_iter()
@@ -222,7 +242,11 @@ mod tests {
                 .collect();
             let mut counters = Counters::default();
             counters.count(3, 7);
+            let mut examples = Examples::default();
+            examples.note(SkipReason::SitemapStale, example.as_deref().unwrap_or_default());
             let state = CrawlState {
+                traps: parts[4].clone(),
+                examples,
                 log: u64::from(numbers[0]),
                 elapsed: Duration::from_micros(u64::from(numbers[1])),
                 seeds_taken: u64::from(numbers[2]),

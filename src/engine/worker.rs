@@ -4,7 +4,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -15,12 +14,14 @@ use super::delivery::{BROKEN, Delivered, Delivery};
 use super::gather::take_links;
 use super::job::{Job, KEPT_BYTES, Outcome, PageJob, PageOutcome, RobotsAnswer, Verdict};
 use super::judge::{canonical_of, is_redirect, judge, told_by_head, verdict_of};
-use super::{robots, timestamp};
+use super::likeness::Likeness;
+use super::sitemap::Part;
+use super::{robots, sitemap, timestamp};
 use crate::budget::{Lease, StepCounts};
 use crate::config::Config;
 use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
-use crate::fetch::{FetchError, FetchRequest, Fetcher, Response};
-use crate::model::{ErrorKind, KeyHash, Link, PageError, Record, Truncation, UrlKey};
+use crate::fetch::{FetchError, FetchRequest, Fetcher, LookedUp, NoAddress, Response};
+use crate::model::{ErrorKind, KeyHash, Link, LinkBatch, PageError, Record, Truncation, UrlKey, Via};
 use crate::scope::Scope;
 use crate::url::{Canonicalizer, KeySecret};
 
@@ -45,6 +46,8 @@ pub(crate) struct Shared {
 /// it anew cost a fifth of the processor time.
 pub(crate) struct Scratch {
     pub(super) reader: PageReader,
+    /// Takes the fingerprint of its text.
+    pub(super) likeness: Likeness,
     /// Key to the place of its link in the batch.
     pub(super) seen: HashMap<UrlKey, usize, KeyHash>,
     pub(super) requested: String,
@@ -56,6 +59,7 @@ impl Shared {
         let spare = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| Scratch {
             reader: PageReader::new(&PageContext::default()),
+            likeness: Likeness::default(),
             seen: HashMap::default(),
             requested: String::new(),
             canonical: String::new(),
@@ -82,40 +86,48 @@ impl Scratch {
 
 /// Does one job and sends what came of it, even if the work panics: an outcome that
 /// never arrives would keep the crawl from ending.
-pub(crate) async fn run(shared: Arc<Shared>, job: Job, sender: mpsc::Sender<Delivered>) {
+///
+/// The entries of a sitemap go ahead of its outcome, by `parts`.
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    job: Job,
+    sender: mpsc::Sender<Delivered>,
+    parts: mpsc::Sender<Part>,
+) {
     let broken = || PageError { kind: ErrorKind::Other, detail: BROKEN.to_owned() };
     match job {
         Job::Page(job) => {
             let mut delivery = Delivery::new(Outcome::Page(Box::new(new_outcome(*job))), sender);
             if let Some(Outcome::Page(outcome)) = &mut delivery.outcome {
-                delivery.lease = page(&shared, outcome).await;
+                delivery.lease = page(&shared, outcome, &parts).await;
             }
         }
         Job::Robots { origin, url, hops } => {
             let answer = RobotsAnswer::Failed { retry_after: None, error: broken() };
-            let mut delivery = Delivery::new(Outcome::Robots { origin, answer }, sender);
+            let sitemaps = LinkBatch::default();
+            let mut delivery = Delivery::new(Outcome::Robots { origin, answer, sitemaps }, sender);
             let answer =
                 robots::ask(&shared.fetcher, &shared.canonicalizer, &shared.config, &url, hops).await;
-            delivery.outcome = Some(Outcome::Robots { origin, answer });
+            let sitemaps = sitemap::named(&shared, &url, &answer);
+            delivery.outcome = Some(Outcome::Robots { origin, answer, sitemaps });
         }
-        Job::Address { origin, name } => {
-            let mut delivery = Delivery::new(Outcome::Address { origin, address: Err(broken()) }, sender);
-            let address = address(&shared, &name).await;
-            delivery.outcome = Some(Outcome::Address { origin, address });
+        Job::Address { origin, name, failures } => {
+            let error = FetchError::new(ErrorKind::Other, false, BROKEN);
+            let found = Err(NoAddress { error, holds_for: None });
+            let mut delivery = Delivery::new(Outcome::Address { origin, found }, sender);
+            let found = look_up(&shared, &name, failures).await;
+            delivery.outcome = Some(Outcome::Address { origin, found });
         }
     }
 }
 
-async fn address(shared: &Shared, origin: &str) -> Result<IpAddr, PageError> {
-    let url = ::url::Url::parse(origin)
-        .map_err(|error| PageError { kind: ErrorKind::Other, detail: error.to_string() })?;
-    let host = url.host_str().unwrap_or_default();
+async fn look_up(shared: &Shared, origin: &str, failures: u32) -> Result<LookedUp, NoAddress> {
+    let url = ::url::Url::parse(origin).map_err(|error| NoAddress {
+        error: FetchError::new(ErrorKind::Other, false, error.to_string()),
+        holds_for: None,
+    })?;
     let port = url.port_or_known_default().unwrap_or(80);
-    let addresses = shared.fetcher.resolve(host, port).await.map_err(page_error)?;
-    addresses
-        .first()
-        .copied()
-        .ok_or_else(|| PageError { kind: ErrorKind::Dns, detail: "no address".to_owned() })
+    shared.fetcher.look_up(url.host_str().unwrap_or_default(), port, failures).await
 }
 
 pub(super) fn page_error(error: FetchError) -> PageError {
@@ -123,14 +135,15 @@ pub(super) fn page_error(error: FetchError) -> PageError {
 }
 
 /// Fetches a page and reads it; gives the lease of what came of it.
-async fn page(shared: &Shared, outcome: &mut PageOutcome) -> Option<Lease> {
+async fn page(shared: &Shared, outcome: &mut PageOutcome, parts: &mpsc::Sender<Part>) -> Option<Lease> {
     let started = Instant::now();
     let url = outcome.job.attempt.candidate.url.clone();
     // What failed on a kept connection is asked on a new one.
     let keep_alive = outcome.job.attempt.failures == 0;
     let mut lease = None;
-    match shared.fetcher.get(&FetchRequest { keep_alive, ..FetchRequest::new(&url) }).await {
-        Ok(response) => lease = Some(read(shared, outcome, response).await),
+    let max_body = sitemap::most_bytes(outcome.job.attempt.candidate.via);
+    match shared.fetcher.get(&FetchRequest { max_body, keep_alive, ..FetchRequest::new(&url) }).await {
+        Ok(response) => lease = Some(read(shared, outcome, response, parts).await),
         Err(error) if error.skip_reason().is_some() => {
             outcome.refused = true;
             outcome.record.error = Some(page_error(error));
@@ -182,23 +195,32 @@ pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
         body: None,
         mislabelled_encoding: false,
         refused: false,
+        sitemap: None,
     }
 }
 
 /// Reads an answer into the outcome; gives the lease of what it holds from then on.
-async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response) -> Lease {
+async fn read(
+    shared: &Shared,
+    outcome: &mut PageOutcome,
+    mut response: Response,
+    parts: &mpsc::Sender<Part>,
+) -> Lease {
     let status = response.status();
     outcome.record.status = Some(status);
     outcome.record.content_type = response.content_type().map(Cow::into_owned);
     if let Some(canonical) = canonical_of(shared, &outcome.record.url) {
         outcome.record.canonical = Some(canonical);
     }
-    let mut scratch = (200..300).contains(&status).then(|| shared.take_scratch());
+    let is_there = (200..300).contains(&status);
+    if is_there && outcome.job.attempt.candidate.via == Via::SitemapFile {
+        return sitemap::read(shared, outcome, response, parts).await;
+    }
+    let mut scratch = is_there.then(|| shared.take_scratch());
     if let Some(scratch) = &mut scratch {
         reset_reader(shared, outcome, &response, &mut scratch.reader);
     }
-    let reader = scratch.as_mut().map(|scratch| &mut scratch.reader);
-    let failed = read_body(shared, outcome, &mut response, reader).await.err();
+    let failed = read_body(shared, outcome, &mut response, scratch.as_mut()).await.err();
     let failed_at_all = failed.is_some();
     let failed = failed.filter(|_| !told_by_head(status));
     if failed.is_none() {
@@ -211,7 +233,8 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
     outcome.record.truncated = report.truncated.or(outcome.record.truncated).or(broken_off);
     outcome.mislabelled_encoding = report.mislabelled_encoding;
     if let Some(mut scratch) = scratch {
-        let page = scratch.reader.finish();
+        let page = scratch.reader.finish_with(&mut scratch.likeness);
+        outcome.record.simhash = scratch.likeness.finish();
         let body = outcome.body.as_ref().map_or(0, Vec::capacity);
         lease
             .hold(leased(body + scratch.reader.held_bytes() + page.held_bytes() + batch_bytes(shared, &page)))
@@ -232,7 +255,7 @@ async fn read(shared: &Shared, outcome: &mut PageOutcome, mut response: Response
 const FREE_BYTES: usize = 32 << 10;
 
 /// What must be leased of `bytes` in all.
-fn leased(bytes: usize) -> usize {
+pub(super) fn leased(bytes: usize) -> usize {
     bytes.saturating_sub(FREE_BYTES)
 }
 
@@ -248,7 +271,7 @@ fn batch_bytes(shared: &Shared, page: &Extracted) -> usize {
 const MEAN_GROWTH: usize = 64;
 
 /// Bytes of an outcome that waits for the owner.
-fn outcome_bytes(outcome: &PageOutcome) -> usize {
+pub(super) fn outcome_bytes(outcome: &PageOutcome) -> usize {
     let links = outcome.links.text.capacity() + outcome.links.links.capacity() * size_of::<Link>();
     links + outcome.body.as_ref().map_or(0, Vec::capacity) + outcome.line.capacity()
 }
@@ -292,7 +315,7 @@ async fn read_body(
     shared: &Shared,
     outcome: &mut PageOutcome,
     response: &mut Response,
-    mut reader: Option<&mut PageReader>,
+    mut scratch: Option<&mut Scratch>,
 ) -> Result<(), FetchError> {
     let mut hasher = Xxh3Default::new();
     let mut body = shared.keep_bodies.then(Vec::new);
@@ -304,13 +327,13 @@ async fn read_body(
                 let enough = until.is_some() && so_far >= REDIRECT_BYTES;
                 so_far += chunk.len();
                 hasher.update(chunk);
-                if let Some(reader) = &mut reader {
-                    reader.feed(chunk);
+                if let Some(Scratch { reader, likeness, .. }) = scratch.as_deref_mut() {
+                    reader.feed_with(chunk, likeness);
                 }
                 if let Some(body) = &mut body {
                     body.extend_from_slice(chunk);
                 }
-                let held = reader.as_ref().map_or(0, |reader| reader.held_bytes())
+                let held = scratch.as_ref().map_or(0, |scratch| scratch.reader.held_bytes())
                     + body.as_ref().map_or(0, Vec::capacity);
                 if held > FREE_BYTES {
                     response.also_hold(leased(held)).await;

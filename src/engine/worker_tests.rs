@@ -62,13 +62,18 @@ fn a_panic_is_an_outcome_of_every_kind_of_job() {
     let line: serde_json::Value = serde_json::from_slice(&page.line).expect("the line is JSON");
     assert_eq!(line["error"]["kind"], "other");
 
-    let robots = Outcome::Robots { origin: origin(), answer: failed_robots() };
+    let sitemaps = LinkBatch::default();
+    let robots = Outcome::Robots { origin: origin(), answer: failed_robots(), sitemaps };
     assert!(matches!(
         delivered(robots),
         Outcome::Robots { answer: RobotsAnswer::Failed { retry_after: None, error }, .. } if error == broken()
     ));
-    let address = Outcome::Address { origin: origin(), address: Err(broken()) };
-    assert!(matches!(delivered(address), Outcome::Address { address: Err(error), .. } if error == broken()));
+    let error = FetchError::new(ErrorKind::Other, false, BROKEN);
+    let address = Outcome::Address { origin: origin(), found: Err(NoAddress { error, holds_for: None }) };
+    let Outcome::Address { found: Err(NoAddress { error, holds_for: None }), .. } = delivered(address) else {
+        panic!("a look-up");
+    };
+    assert_eq!(page_error(error), broken());
 }
 
 fn failed_robots() -> RobotsAnswer {

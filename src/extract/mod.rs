@@ -35,11 +35,13 @@ mod refresh;
 mod srcset;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tokenizer;
 
 pub use links::{ExtractLimits, Reference};
 pub use mime::is_html;
 pub use reader::{PageContext, PageReader};
+pub use text::{NoText, TextSink};
 
 use ::url::Url;
 use encoding_rs::Encoding;

@@ -7,7 +7,8 @@
 
 use super::collect::{CharsetProbe, Collector};
 use super::mime::{Declared, Markup, SNIFF_BYTES};
-use super::tokenizer::Tokenizer;
+use super::text::{Listening, NoText, TextSink};
+use super::tokenizer::{TagSink, Tokenizer};
 use super::{ExtractLimits, Extracted, charset, mime};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Decoder, Encoding, UTF_8};
@@ -113,20 +114,26 @@ impl PageReader {
 
     /// Takes the next bytes of the body, content coding removed.
     pub fn feed(&mut self, bytes: &[u8]) {
+        self.feed_with(bytes, &mut NoText);
+    }
+
+    /// The same, and hands the visible text over: the same listener must be given at each piece
+    /// of a page, and to [`finish_with`](Self::finish_with).
+    pub fn feed_with<Text: TextSink>(&mut self, bytes: &[u8], text: &mut Text) {
         if !matches!(self.stage, Stage::Start) {
-            self.push(bytes);
+            self.push(bytes, text);
             return;
         }
         let needed = self.bytes_to_begin();
         if self.held.is_empty() && bytes.len() >= needed {
-            self.begin(bytes);
+            self.begin(bytes, text);
             return;
         }
         let (first, rest) = bytes.split_at(bytes.len().min(needed.saturating_sub(self.held.len())));
         self.held.extend_from_slice(first);
         if self.held.len() >= needed {
-            self.begin_with_held();
-            self.push(rest);
+            self.begin_with_held(text);
+            self.push(rest, text);
         }
     }
 
@@ -134,16 +141,22 @@ impl PageReader {
     ///
     /// The reader must be [`reset`](PageReader::reset) before it takes another page.
     pub fn finish(&mut self) -> Extracted {
+        self.finish_with(&mut NoText)
+    }
+
+    /// The same, and hands over what visible text is left.
+    pub fn finish_with<Text: TextSink>(&mut self, text: &mut Text) -> Extracted {
         if matches!(self.stage, Stage::Start) {
-            self.begin_with_held();
+            self.begin_with_held(text);
         }
         match &mut self.stage {
-            Stage::Undecided => self.decide_by_held(true),
+            Stage::Undecided => self.decide_by_held(true, text),
             Stage::Ascii => self.encoding = self.detect(b"", true),
             _ => {}
         }
         if let Stage::Decoding(decoder) = &mut self.stage {
-            decode(decoder, b"", true, &mut self.tokenizer, &mut self.collector);
+            let mut sink = Listening { collector: &mut self.collector, text };
+            decode(decoder, b"", true, &mut self.tokenizer, &mut sink);
         }
         self.tokenizer.finish(&mut self.collector);
         let is_html = !matches!(self.stage, Stage::Other);
@@ -198,9 +211,9 @@ impl PageReader {
         }
     }
 
-    fn begin_with_held(&mut self) {
+    fn begin_with_held<Text: TextSink>(&mut self, text: &mut Text) {
         let mut held = std::mem::take(&mut self.held);
-        self.begin(&held);
+        self.begin(&held, text);
         held.clear();
         if self.held.is_empty() {
             self.held = held;
@@ -208,7 +221,7 @@ impl PageReader {
     }
 
     /// Decides by the first bytes what this is, and reads them.
-    fn begin(&mut self, first: &[u8]) {
+    fn begin<Text: TextSink>(&mut self, first: &[u8], text: &mut Text) {
         let markup = match self.declared {
             Declared::Markup(markup) => markup,
             Declared::Unknown if mime::looks_like_html(first) => Markup::Html,
@@ -224,7 +237,7 @@ impl PageReader {
             Some(encoding) => self.decide(encoding),
             None => self.stage = Stage::Ascii,
         }
-        self.push(&first[mark.map_or(0, |(_, length)| length)..]);
+        self.push(&first[mark.map_or(0, |(_, length)| length)..], text);
     }
 
     fn decide(&mut self, encoding: &'static Encoding) {
@@ -236,48 +249,47 @@ impl PageReader {
         };
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    fn push<Text: TextSink>(&mut self, bytes: &[u8], text: &mut Text) {
+        let mut sink = Listening { collector: &mut self.collector, text };
         match &mut self.stage {
-            Stage::Utf8 => self.tokenizer.feed(bytes, &mut self.collector),
-            Stage::Decoding(decoder) => {
-                decode(decoder, bytes, false, &mut self.tokenizer, &mut self.collector);
-            }
-            Stage::Ascii => self.push_ascii(bytes),
-            Stage::Undecided => self.push_undecided(bytes),
+            Stage::Utf8 => self.tokenizer.feed(bytes, &mut sink),
+            Stage::Decoding(decoder) => decode(decoder, bytes, false, &mut self.tokenizer, &mut sink),
+            Stage::Ascii => self.push_ascii(bytes, text),
+            Stage::Undecided => self.push_undecided(bytes, text),
             Stage::Start | Stage::Other => {}
         }
     }
 
     /// Reads on up to the first byte that is not plain ASCII in every encoding.
-    fn push_ascii(&mut self, bytes: &[u8]) {
+    fn push_ascii<Text: TextSink>(&mut self, bytes: &[u8], text: &mut Text) {
         let (ascii, rest) = bytes.split_at(Encoding::iso_2022_jp_ascii_valid_up_to(bytes));
-        self.tokenizer.feed(ascii, &mut self.collector);
+        self.tokenizer.feed(ascii, &mut Listening { collector: &mut self.collector, text });
         if let Some(encoding) = self.collector.charset {
             self.decide(encoding);
         } else if !rest.is_empty() {
             self.stage = Stage::Undecided;
         }
         if !rest.is_empty() {
-            self.push(rest);
+            self.push(rest, text);
         }
     }
 
-    fn push_undecided(&mut self, bytes: &[u8]) {
+    fn push_undecided<Text: TextSink>(&mut self, bytes: &[u8], text: &mut Text) {
         let (held, rest) = bytes.split_at(bytes.len().min(DETECTION_BYTES - self.held.len()));
         self.held.extend_from_slice(held);
         if self.held.len() == DETECTION_BYTES {
-            self.decide_by_held(false);
-            self.push(rest);
+            self.decide_by_held(false, text);
+            self.push(rest, text);
         }
     }
 
-    fn decide_by_held(&mut self, is_all: bool) {
+    fn decide_by_held<Text: TextSink>(&mut self, is_all: bool, text: &mut Text) {
         let held = std::mem::take(&mut self.held);
         let mut probe = CharsetProbe::default();
         self.tokenizer.clone().feed(&held, &mut probe);
         let encoding = probe.charset.unwrap_or_else(|| self.detect(&held, is_all));
         self.decide(encoding);
-        self.push(&held);
+        self.push(&held, text);
     }
 
     fn detect(&self, bytes: &[u8], is_all: bool) -> &'static Encoding {
@@ -294,17 +306,17 @@ fn usable_domain(label: &str) -> Option<String> {
 }
 
 /// Decodes and tokenizes, a few KiB at a time.
-fn decode(
+fn decode<Sink: TagSink>(
     decoder: &mut Decoder,
     mut bytes: &[u8],
     last: bool,
     tokenizer: &mut Tokenizer,
-    collector: &mut Collector,
+    sink: &mut Sink,
 ) {
     let mut characters = [0; DECODED_BYTES];
     loop {
         let (result, read, written, _) = decoder.decode_to_utf8(bytes, &mut characters, last);
-        tokenizer.feed(&characters[..written], collector);
+        tokenizer.feed(&characters[..written], sink);
         bytes = &bytes[read..];
         if result == encoding_rs::CoderResult::InputEmpty {
             return;

@@ -19,6 +19,7 @@ use super::FetchError;
 use super::client::READ_BUFFER;
 use super::decode::{Chain, DecodeError, Progress, parse_codings};
 use super::error::{broken_body, too_slow};
+use super::framing::{Meter, refused_coding};
 use crate::budget::Lease;
 use crate::model::{ErrorKind, Truncation};
 
@@ -70,7 +71,7 @@ pub(super) struct Limits {
 enum Coding {
     Plain,
     Coded(Box<Chain>),
-    Unknown(DecodeError),
+    Refused(FetchError),
 }
 
 /// A body on its way in.
@@ -91,12 +92,14 @@ pub(super) struct Body {
     report: BodyReport,
     /// Bytes that whoever reads the body holds because of it.
     also_held: usize,
+    /// What its connection has brought.
+    meter: Option<Meter>,
     limits: Limits,
 }
 
 impl Body {
     /// The body that comes from `source` behind these headers.
-    pub(super) fn new(source: Incoming, headers: &HeaderMap, limits: Limits) -> Body {
+    pub(super) fn new(source: Incoming, headers: &HeaderMap, limits: Limits, meter: Option<Meter>) -> Body {
         Body {
             source: Some(source),
             coding: coding_of(headers, &limits),
@@ -114,6 +117,7 @@ impl Body {
                 complete: false,
             },
             also_held: 0,
+            meter,
             limits,
         }
     }
@@ -132,12 +136,12 @@ impl Body {
         let next = match &self.coding {
             Coding::Plain => self.plain_piece().await,
             Coding::Coded(_) => self.decoded_piece().await,
-            Coding::Unknown(error) => {
+            Coding::Refused(error) => {
                 let error = error.clone();
                 match self.receive().await {
                     // without a body there is nothing to decode
                     Ok(false) => Ok(None),
-                    Ok(true) => Err(error.into()),
+                    Ok(true) => Err(error),
                     Err(error) => Err(error),
                 }
             }
@@ -192,7 +196,7 @@ impl Body {
                     if let Err(error) = self.receive().await {
                         // what is held back by the decoders comes out first
                         self.broken = Some(error);
-                        self.source = None;
+                        self.leave();
                         self.wire_ended = true;
                     }
                 }
@@ -232,12 +236,17 @@ impl Body {
         self.hold_enough().await;
     }
 
+    /// Moves the deadline: whoever reads the body took so long itself.
+    pub(super) fn excuse(&mut self, time: Duration) {
+        self.limits.deadline += time;
+    }
+
     /// Covers what the next step brings into memory. The time this takes is not the server's fault.
     async fn hold_enough(&mut self) {
         let ahead = if self.source.is_some() && self.report.wire_bytes >= FREE { READ_AHEAD } else { 0 };
         let decoders = match &self.coding {
             Coding::Coded(chain) => chain.layers() * DECODER + chain.window_bytes(DECODED_PIECE),
-            Coding::Plain | Coding::Unknown(_) => 0,
+            Coding::Plain | Coding::Refused(_) => 0,
         };
         let bytes = self.also_held + ahead + decoders;
         if !self.limits.lease.try_hold(bytes) {
@@ -269,7 +278,7 @@ impl Body {
             };
             match frame {
                 None => {
-                    self.source = None;
+                    self.leave();
                     self.wire_ended = true;
                     self.report.complete |= !matches!(self.coding, Coding::Coded(_));
                     return Ok(false);
@@ -281,6 +290,9 @@ impl Body {
                         continue;
                     }
                     self.report.wire_bytes += data.len() as u64;
+                    if let Some(meter) = &self.meter {
+                        meter.give(data.len());
+                    }
                     self.wire = data;
                     return Ok(true);
                 }
@@ -330,9 +342,16 @@ impl Body {
         self.stop();
     }
 
+    /// Nothing more is wanted from the connection; what else was on its way counts for nothing.
+    fn leave(&mut self) {
+        if let (Some(_), Some(meter)) = (self.source.take(), &self.meter) {
+            meter.restart();
+        }
+    }
+
     fn stop(&mut self) {
         self.done = true;
-        self.source = None;
+        self.leave();
         self.wire = Bytes::new();
         self.limits.lease.shrink_to(self.also_held);
     }
@@ -340,6 +359,9 @@ impl Body {
 
 /// What the headers say about the coding of a body.
 fn coding_of(headers: &HeaderMap, limits: &Limits) -> Coding {
+    if let Some(error) = refused_coding(headers) {
+        return Coding::Refused(error);
+    }
     if !headers.contains_key(CONTENT_ENCODING) {
         return Coding::Plain;
     }
@@ -348,7 +370,7 @@ fn coding_of(headers: &HeaderMap, limits: &Limits) -> Coding {
         Ok(codings) => {
             Coding::Coded(Box::new(Chain::new(&codings, wire_limit(limits.bytes), limits.windows)))
         }
-        Err(error) => Coding::Unknown(error),
+        Err(error) => Coding::Refused(error.into()),
     }
 }
 

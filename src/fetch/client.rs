@@ -22,15 +22,17 @@ use super::body::{Limits, MOST_HELD};
 use super::connect::Connector;
 use super::cookies::CookieJar;
 use super::decode::MAX_LAYERS;
+use super::dns::{Dns, DnsServers, Lifetimes, NoAddress, servers_at};
 use super::error::{Situation, no_answer, too_slow};
+use super::framing::Meter;
 use super::headers::{self, ExtraHeaders};
 use super::idle::IdleBound;
 use super::proxy::Proxies;
-use super::resolver::{DnsServers, HostResolver};
+use super::resolver::{HostResolver, LookedUp};
 use super::response::Response;
 use super::tls::Tls;
 use super::{FetchError, FetchSetupError, SeedHost};
-use crate::budget::{InFlight, LeasePool};
+use crate::budget::{FetchMemory, LeasePool};
 use crate::config::{Config, user_agent};
 use crate::model::ErrorKind;
 
@@ -94,7 +96,8 @@ struct Inner {
     proxies: Arc<Proxies>,
     /// What every request says of itself.
     defaults: HeaderMap,
-    cookies: CookieJar,
+    /// None where cookies are not wanted.
+    cookies: Option<CookieJar>,
     extra: ExtraHeaders,
     room: LeasePool,
     /// Bytes that the decoder windows of one body may have.
@@ -112,16 +115,16 @@ impl Fetcher {
     pub fn new(
         config: &Config,
         seed_hosts: impl AsRef<[SeedHost]>,
-        memory: InFlight,
+        memory: FetchMemory,
     ) -> Result<Fetcher, FetchSetupError> {
-        Fetcher::with_sources(config, seed_hosts.as_ref(), memory, true, None)
+        Fetcher::with_sources(config, seed_hosts.as_ref(), memory, true, servers_at(&config.dns))
     }
 
     /// As [`Fetcher::new`], with proxies from the environment or without, and names looked up at `dns`.
     pub(super) fn with_sources(
         config: &Config,
         seeds: &[SeedHost],
-        memory: InFlight,
+        memory: FetchMemory,
         environment: bool,
         dns: DnsServers,
     ) -> Result<Fetcher, FetchSetupError> {
@@ -129,9 +132,10 @@ impl Fetcher {
         let proxies = Arc::new(Proxies::new(config.proxy.as_deref(), environment)?);
         // a little less than the client's own limit, so that it is DNS that is blamed
         let patience = config.connect_timeout.mul_f32(0.9);
-        let resolver =
-            Arc::new(HostResolver::new(&config.resolve, guard.clone(), proxies.any(), dns, patience));
-        let windows = memory.one.saturating_sub(MOST_HELD as u64);
+        let answers = usize::try_from(memory.answers).unwrap_or(usize::MAX);
+        let dns = Dns::new(dns, patience, Lifetimes::default(), memory.lookups, answers);
+        let resolver = Arc::new(HostResolver::new(&config.resolve, guard.clone(), proxies.any(), dns));
+        let windows = memory.in_flight.one.saturating_sub(MOST_HELD as u64);
         let windows = usize::try_from(windows).unwrap_or(usize::MAX).min(MOST_WINDOWS);
         let agent = HeaderValue::from_str(&user_agent(&config.user_agent)?)
             .map_err(|error| FetchSetupError::Client(error.to_string()))?;
@@ -151,9 +155,11 @@ impl Fetcher {
                 (ACCEPT, HeaderValue::from_static(headers::ACCEPT)),
                 (ACCEPT_ENCODING, HeaderValue::from_static(headers::accepted_codings(windows))),
             ]),
-            cookies: CookieJar::default(),
+            cookies: config
+                .cookies
+                .then(|| CookieJar::new(usize::try_from(memory.cookies).unwrap_or(usize::MAX))),
             extra: ExtraHeaders::new(&config.headers, config.header_scope, seeds)?,
-            room: LeasePool::new(memory.pool),
+            room: LeasePool::new(memory.in_flight.pool),
             windows,
             timeout: config.timeout,
             max_body: config.max_body,
@@ -184,7 +190,7 @@ impl Fetcher {
             Ok(answer) => answer.map_err(|error| inner.explain(&error, &url))?,
             Err(_) => return Err(too_slow(timeout)),
         };
-        inner.refuse_proxy_status(answer.status(), &url)?;
+        inner.refuse_status(answer.status(), &url)?;
         let set_new_cookie = inner.take_cookies(&answer, &url, cookies.as_deref());
         let bytes = request.max_body.unwrap_or(inner.max_body);
         let limits = Limits { bytes, timeout, deadline, windows: inner.windows, lease: inner.room.lease() };
@@ -222,17 +228,33 @@ impl Fetcher {
         checked.map_err(|special| FetchError::refused(host, special))
     }
 
-    /// The addresses that a request to `host` and `port` may connect to; at least one.
+    /// Whether requests to a host (as in a URL) wait for DNS, so that it is worth asking ahead.
+    pub fn asks_dns(&self, host: &str) -> bool {
+        literal(host).is_none() && self.0.resolver.asks_dns(host)
+    }
+
+    /// Looks up the address of a host, of which something will be requested at `port`. Requests
+    /// made while it holds need not wait for DNS. Servers are given more time for a name whose
+    /// look-up failed before.
     ///
     /// # Errors
-    /// [`ErrorKind::Dns`], or [`ErrorKind::PrivateAddress`] where the guard refuses all of them.
-    pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, FetchError> {
-        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        if let Ok(address) = bare.parse::<IpAddr>() {
-            let checked = self.0.guard.check(address, host, Some(port));
-            return checked.map(|()| vec![address]).map_err(|special| FetchError::refused(host, special));
+    /// [`NoAddress`]. That the guard refuses an address is none: it is asked again for each request.
+    pub async fn look_up(&self, host: &str, port: u16, failures: u32) -> Result<LookedUp, NoAddress> {
+        if let Some(address) = literal(host) {
+            let allowed = self.0.guard.check(address, host, Some(port)).is_ok();
+            return Ok(LookedUp { address: allowed.then_some(address), holds_for: Duration::MAX });
         }
-        self.0.resolver.resolve(host, Some(port)).await
+        self.0.resolver.look_up(host, port, failures).await
+    }
+
+    /// The addresses that a request to `host` and `port` may connect to; at least one.
+    #[cfg(test)]
+    pub(super) async fn resolve(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, FetchError> {
+        let Some(address) = literal(host) else {
+            return self.0.resolver.resolve(host, Some(port)).await;
+        };
+        let checked = self.0.guard.check(address, host, Some(port));
+        checked.map(|()| vec![address]).map_err(|special| FetchError::refused(host, special))
     }
 
     /// What the address guard cannot check, to be told to the user.
@@ -242,7 +264,7 @@ impl Fetcher {
 
     /// Cookies refused or given up for room so far.
     pub fn cookies_dropped(&self) -> u64 {
-        self.0.cookies.dropped()
+        self.0.cookies.as_ref().map_or(0, CookieJar::dropped)
     }
 }
 
@@ -285,7 +307,7 @@ impl Inner {
                 headers.insert(name, value);
             }
         }
-        let cookies = self.cookies.header(url, self.extra.cookie_names(host));
+        let cookies = self.cookies_for(url, host);
         if let Some(cookies) = &cookies {
             let given = headers.get(COOKIE).and_then(|value| value.to_str().ok());
             let all = given.map_or(Cow::Borrowed(cookies), |given| Cow::Owned(format!("{given}; {cookies}")));
@@ -299,32 +321,52 @@ impl Inner {
         (headers, cookies)
     }
 
+    /// The jar's cookies for a request, where there is a jar.
+    fn cookies_for(&self, url: &Url, host: &str) -> Option<String> {
+        self.cookies.as_ref()?.header(url, self.extra.cookie_names(host))
+    }
+
     /// Puts the answer's cookies into the jar; says whether a repeat of its request would send others.
     fn take_cookies(&self, answer: &hyper::Response<Incoming>, url: &Url, sent: Option<&str>) -> bool {
-        if !answer.headers().contains_key(SET_COOKIE) {
+        let Some(jar) = self.cookies.as_ref().filter(|_| answer.headers().contains_key(SET_COOKIE)) else {
             return false;
-        }
+        };
         let values = answer.headers().get_all(SET_COOKIE);
-        self.cookies.store(url, values.iter().map(HeaderValue::as_bytes));
-        let host = url.host_str().unwrap_or_default();
-        self.cookies.header(url, self.extra.cookie_names(host)).as_deref() != sent
+        jar.store(url, values.iter().map(HeaderValue::as_bytes));
+        self.cookies_for(url, url.host_str().unwrap_or_default()).as_deref() != sent
     }
 
     fn explain(&self, error: &hyper_util::client::legacy::Error, url: &Url) -> FetchError {
         let proxied = self.proxies.any() && self.proxies.takes(url);
-        let mut error = no_answer(error, Situation { secure: url.scheme() == "https", proxied });
-        self.proxies.redact(&mut error.detail);
-        error
+        let mut found = no_answer(error, Situation { secure: url.scheme() == "https", proxied });
+        if found.kind == ErrorKind::HeaderTooLarge && names_overflowing_length(error) {
+            // the client says the same of both
+            found = FetchError::new(ErrorKind::Protocol, true, "Content-Length of more than can be counted");
+        }
+        self.proxies.redact(&mut found.detail);
+        found
     }
 
-    /// A plain-text proxy answers in the server's place where it refuses.
-    fn refuse_proxy_status(&self, status: StatusCode, url: &Url) -> Result<(), FetchError> {
+    /// Statuses that are no answers to what was asked. A plain-text proxy answers in the server's
+    /// place where it refuses.
+    fn refuse_status(&self, status: StatusCode, url: &Url) -> Result<(), FetchError> {
+        if status == StatusCode::SWITCHING_PROTOCOLS {
+            let words = "switches to another protocol (101), which nobody asked for";
+            return Err(FetchError::new(ErrorKind::Protocol, true, words));
+        }
         if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED && self.proxies.takes(url) {
             let words = "the proxy asks for a user name and password (407)";
             return Err(FetchError::new(ErrorKind::Proxy, false, words));
         }
         Ok(())
     }
+}
+
+/// Whether the answer on whose connection an error came up names a longer body than can be counted.
+fn names_overflowing_length(error: &hyper_util::client::legacy::Error) -> bool {
+    let mut extensions = hyper::http::Extensions::new();
+    error.connect_info().into_iter().for_each(|connected| connected.get_extras(&mut extensions));
+    extensions.get::<Meter>().is_some_and(Meter::length_overflows)
 }
 
 fn parse(url: &str) -> Result<Url, FetchError> {
@@ -334,6 +376,11 @@ fn parse(url: &str) -> Result<Url, FetchError> {
         "http" | "https" => Ok(parsed),
         scheme => Err(wrong(format!("cannot fetch {scheme} URLs"))),
     }
+}
+
+/// The address that a host (as in a URL) is.
+fn literal(host: &str) -> Option<IpAddr> {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).parse().ok()
 }
 
 /// `scheme://host[:port]` of a URL.

@@ -24,6 +24,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower_service::Service;
 
+use super::framing::Meter;
 use super::proxy::Proxies;
 use super::resolver::{ClientResolver, HostResolver, TARGET, Target};
 use super::tls::{Protocols, Tls};
@@ -67,7 +68,8 @@ impl Connector {
         let target = Target { host: host.as_str().into(), port };
         let work = TARGET.scope(target, self.0.connect(&to, secure, &host));
         let connected = tokio::time::timeout(self.0.patience, work).await;
-        Ok(TokioIo::new(connected.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??))
+        let wire = connected.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        Ok(TokioIo::new(wire.metered()))
     }
 }
 
@@ -133,7 +135,7 @@ impl Inner {
     async fn secure(&self, wire: Wire, host: &str, protocols: Protocols) -> Result<Wire, BoxError> {
         let name = ServerName::try_from(host.trim_start_matches('[').trim_end_matches(']').to_owned())?;
         let stream = TlsConnector::from(self.tls.config(protocols)?).connect(name, wire).await?;
-        Ok(Wire { stream: Stream::Secure(Box::new(stream)), proxied: false })
+        Ok(Wire::new(Stream::Secure(Box::new(stream))))
     }
 
     async fn through_tunnel(self: &Arc<Self>, proxy: &Intercept, to: &Uri) -> Result<Wire, BoxError> {
@@ -188,6 +190,8 @@ pub(super) struct Wire {
     stream: Stream,
     /// The other end is a proxy, which wants whole URLs.
     proxied: bool,
+    /// What is read for answers is counted; a tunnel's or TLS's own bytes are not.
+    meter: Option<Meter>,
 }
 
 enum Stream {
@@ -196,8 +200,17 @@ enum Stream {
 }
 
 impl Wire {
+    fn new(stream: Stream) -> Wire {
+        Wire { stream, proxied: false, meter: None }
+    }
+
     fn plain(stream: TcpStream) -> Wire {
-        Wire { stream: Stream::Plain(stream), proxied: false }
+        Wire::new(Stream::Plain(stream))
+    }
+
+    /// From now on answers come over it.
+    fn metered(self) -> Wire {
+        Wire { meter: Some(Meter::default()), ..self }
     }
 }
 
@@ -211,7 +224,11 @@ impl Connection for Wire {
                 if tls.alpn_protocol() == Some(b"h2") { connected.negotiated_h2() } else { connected }
             }
         };
-        connected.proxy(self.proxied)
+        let connected = connected.proxy(self.proxied);
+        match &self.meter {
+            Some(meter) => connected.extra(meter.clone()),
+            None => connected,
+        }
     }
 }
 
@@ -221,9 +238,14 @@ impl AsyncRead for Wire {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.stream {
+        let before = buffer.filled().len();
+        let read = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
             Stream::Secure(stream) => Pin::new(stream).poll_read(context, buffer),
+        };
+        match (read, &self.meter) {
+            (Poll::Ready(Ok(())), Some(meter)) => Poll::Ready(meter.take(&buffer.filled()[before..])),
+            (read, _) => read,
         }
     }
 }

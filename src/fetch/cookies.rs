@@ -1,6 +1,6 @@
 //! The cookie jar (RFC 6265) of a crawl, bounded in hosts, cookies and bytes.
 //!
-//! Cookies live in memory only. Ports are not told apart (section 8.5); a domain
+//! Cookies live in memory only: a crawl that is resumed begins with none. Ports are not told apart (section 8.5); a domain
 //! that is a public suffix is refused (section 5.3, step 5). Past a bound the
 //! oldest give way, and are counted.
 
@@ -17,7 +17,7 @@ const MAX_DOMAINS: usize = 4096;
 const MAX_PER_DOMAIN: usize = 50;
 /// Bytes of one `Set-Cookie` value at most (section 6.1 asks for 4096, without its attributes).
 const MAX_COOKIE: usize = 5120;
-/// Bytes of all cookies at most.
+/// Bytes of all cookies at most, however large the budget is.
 const MAX_BYTES: usize = 4 << 20;
 /// Bytes of one `Cookie` header at most; servers refuse larger ones.
 const MAX_HEADER: usize = 16 * 1024;
@@ -43,11 +43,11 @@ struct Inner {
     /// Domains by the time of their last change.
     order: BTreeMap<u64, Box<str>>,
     bytes: usize,
+    most_bytes: usize,
     clock: u64,
 }
 
 /// The cookies of a crawl.
-#[derive(Default)]
 pub(super) struct CookieJar {
     inner: Mutex<Inner>,
     /// Domains in the jar, so that a crawl without cookies takes no lock.
@@ -56,6 +56,12 @@ pub(super) struct CookieJar {
 }
 
 impl CookieJar {
+    /// A jar for so many bytes of cookies, or 4 MiB.
+    pub(super) fn new(bytes: usize) -> CookieJar {
+        let inner = Inner { most_bytes: bytes.min(MAX_BYTES), ..Inner::default() };
+        CookieJar { inner: Mutex::new(inner), domains: AtomicUsize::new(0), dropped: AtomicU64::new(0) }
+    }
+
     /// The `Cookie` header for a request, without the names in `except`; longer paths first, then older cookies
     /// (section 5.4).
     pub(super) fn header(&self, url: &Url, except: &[String]) -> Option<String> {
@@ -147,7 +153,7 @@ impl Inner {
 
     fn make_room(&mut self) -> u64 {
         let mut dropped = 0;
-        while self.domains.len() > MAX_DOMAINS || self.bytes > MAX_BYTES {
+        while self.domains.len() > MAX_DOMAINS || self.bytes > self.most_bytes {
             let Some((_, name)) = self.order.pop_first() else {
                 break;
             };
@@ -209,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_cookie_comes_back_to_its_host_on_any_port() {
-        let jar = CookieJar::default();
+        let jar = CookieJar::new(usize::MAX);
         set(&jar, "http://a.example.com:8080/x/y", "k=v");
         assert_eq!(get(&jar, "http://a.example.com/x/z"), "k=v");
         assert_eq!(get(&jar, "http://a.example.com/"), "", "the default path is the directory");
@@ -219,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_domain_cookie_reaches_subdomains_but_not_public_suffixes() {
-        let jar = CookieJar::default();
+        let jar = CookieJar::new(usize::MAX);
         set(&jar, "http://a.example.com/", "d=1; Domain=example.com; Path=/");
         assert_eq!(get(&jar, "http://b.example.com/"), "d=1");
         for (at, value) in [
@@ -241,7 +247,7 @@ mod tests {
 
     #[test]
     fn longer_paths_come_first_then_older_cookies() {
-        let jar = CookieJar::default();
+        let jar = CookieJar::new(usize::MAX);
         set(&jar, "http://a.test/", "old=1; Path=/");
         set(&jar, "http://a.test/", "new=1; Path=/");
         set(&jar, "http://a.test/", "deep=1; Path=/d");
@@ -252,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_expired_or_secure_cookie_stays_here() {
-        let jar = CookieJar::default();
+        let jar = CookieJar::new(usize::MAX);
         set(&jar, "https://a.test/", "s=1; Secure");
         assert_eq!(get(&jar, "http://a.test/"), "");
         assert_eq!(get(&jar, "https://a.test/"), "s=1");
@@ -263,7 +269,7 @@ mod tests {
 
     #[test]
     fn bounds_hold_and_the_oldest_go() {
-        let jar = CookieJar::default();
+        let jar = CookieJar::new(usize::MAX);
         for i in 0..80 {
             set(&jar, "http://a.test/", &format!("k{i}=v"));
         }
@@ -290,8 +296,21 @@ mod tests {
     }
 
     #[test]
+    fn a_small_jar_holds_little_and_counts_what_it_gives_up() {
+        let jar = CookieJar::new(2 * (OVERHEAD + 3));
+        for host in ["a", "b", "c"] {
+            set(&jar, &format!("http://{host}.test/"), "k=v");
+        }
+        assert_eq!(jar.dropped(), 1);
+        assert_eq!((get(&jar, "http://a.test/"), get(&jar, "http://c.test/")), (String::new(), "k=v".into()));
+        let none = CookieJar::new(0);
+        set(&none, "http://a.test/", "k=v");
+        assert_eq!((none.dropped(), get(&none, "http://a.test/")), (1, String::new()));
+    }
+
+    #[test]
     fn junk_is_dropped() {
-        let jar = CookieJar::default();
+        let jar = CookieJar::new(usize::MAX);
         for junk in ["", "=", ";;;", "no-value", "\u{1}=\u{2}"] {
             set(&jar, "http://a.test/", junk);
         }

@@ -35,7 +35,7 @@ pub struct FetchError {
 
 impl FetchError {
     /// An error with a detail of bounded length.
-    pub(super) fn new(kind: ErrorKind, requested: bool, detail: impl Into<String>) -> FetchError {
+    pub fn new(kind: ErrorKind, requested: bool, detail: impl Into<String>) -> FetchError {
         let mut detail = detail.into();
         if detail.len() > MAX_DETAIL {
             let end = (0..=MAX_DETAIL).rev().find(|end| detail.is_char_boundary(*end)).unwrap_or(0);
@@ -113,6 +113,9 @@ pub(super) fn no_answer(error: &ClientError, situation: Situation) -> FetchError
 
 /// Turns an error of the connection into ours: a body broke off.
 pub(super) fn broken_body(error: &hyper::Error) -> FetchError {
+    if let Some(own) = find::<FetchError>(error) {
+        return own.clone();
+    }
     let kind = match () {
         () if find::<rustls::Error>(error).is_some() => ErrorKind::Tls,
         () if timed_out(error) => ErrorKind::Timeout,

@@ -33,6 +33,8 @@ struct Slots {
     all: usize,
     busy: usize,
     last_used: Instant,
+    /// Its connections are used once for the time being: where one answer ends, and the next begins, is in doubt.
+    distrusted: bool,
 }
 
 /// A slot in use, until dropped.
@@ -55,6 +57,7 @@ impl IdleBound {
         }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let (name, spare) = match inner.origins.get_key_value(origin) {
+            Some((_, slots)) if slots.distrusted => return None,
             Some((name, slots)) => (name.clone(), slots.busy < slots.all),
             None => (Arc::from(origin), false),
         };
@@ -64,12 +67,22 @@ impl IdleBound {
             }
             inner.slots += weight(origin);
         }
-        let fresh = Slots { all: 0, busy: 0, last_used: now };
+        let fresh = Slots { all: 0, busy: 0, last_used: now, distrusted: false };
         let slots = inner.origins.entry(name.clone()).or_insert(fresh);
         slots.all += usize::from(!spare);
         slots.busy += 1;
         slots.last_used = now;
         Some(Kept { bound: self.clone(), origin: name })
+    }
+}
+
+impl Kept {
+    /// No connection of this origin is used again until those that stand have been idle too long.
+    pub(super) fn distrust(&self) {
+        let mut inner = self.bound.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slots) = inner.origins.get_mut(&self.origin) {
+            slots.distrusted = true;
+        }
     }
 }
 
@@ -129,6 +142,19 @@ mod tests {
         assert!(bound.take("http://c", at(990)).is_some(), "b has been idle for too long");
         assert!(bound.take("http://b", at(1000)).is_none());
         assert!(IdleBound::new(0, Duration::from_secs(8)).take("http://a", at(0)).is_none());
+    }
+
+    #[test]
+    fn an_origin_that_is_not_trusted_has_no_slot_until_its_connections_are_gone() {
+        let bound = IdleBound::new(2, Duration::from_secs(800));
+        let start = Instant::now();
+        let slot = bound.take("http://a", start).expect("room");
+        slot.distrust();
+        drop(slot);
+        assert!(bound.take("http://a", start + Duration::from_secs(100)).is_none());
+        assert!(bound.take("http://b", start + Duration::from_secs(100)).is_some(), "no other is touched");
+        assert!(bound.take("http://c", start + Duration::from_secs(1700)).is_some(), "which sweeps");
+        assert!(bound.take("http://a", start + Duration::from_secs(1700)).is_some());
     }
 
     #[test]

@@ -12,12 +12,15 @@
 //! ```
 
 mod address;
+mod answers;
 mod body;
 mod client;
 mod connect;
 mod cookies;
 pub mod decode;
+mod dns;
 mod error;
+mod framing;
 mod headers;
 mod idle;
 mod proxy;
@@ -31,7 +34,9 @@ mod tests;
 pub use address::{Special, special};
 pub use body::BodyReport;
 pub use client::{FetchRequest, Fetcher};
+pub use dns::NoAddress;
 pub use error::{FetchError, FetchSetupError};
+pub use resolver::LookedUp;
 pub use response::Response;
 
 /// A host and port that the user typed as part of a seed.

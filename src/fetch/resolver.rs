@@ -10,35 +10,17 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hickory_resolver::config::{LookupIpStrategy, ResolveHosts, ResolverConfig, ResolverOpts};
-use hickory_resolver::net::NetError;
-use hickory_resolver::net::runtime::TokioRuntimeProvider;
-use hickory_resolver::{ResolverBuilder, TokioResolver};
 use hyper_util::client::legacy::connect::dns::Name;
-use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use super::address::{AddressGuard, Special, host_name};
+use super::dns::{Dns, NoAddress};
 use super::error::FetchError;
 use crate::config::ResolveRule;
-use crate::model::ErrorKind;
-
-/// DNS answers kept at most.
-const CACHE_SIZE: u64 = 4096;
-/// Look-ups under way at most.
-const MAX_LOOKUPS: usize = 64;
-/// Addresses of one answer that are tried at most.
-const MAX_ADDRESSES: usize = 16;
-/// Answers are kept at least so long: a crawl asks the same host again and again.
-const MIN_TTL: Duration = Duration::from_secs(30);
-const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
-const MAX_NEGATIVE_TTL: Duration = Duration::from_secs(300);
-/// Time for one try.
-const MAX_TRY: Duration = Duration::from_secs(5);
 
 tokio::task_local! {
     /// What the connection that is being made is for.
@@ -52,8 +34,14 @@ pub(super) struct Target {
     pub(super) port: u16,
 }
 
-/// Servers where names are looked up that no rule answers; as the system is configured where absent.
-pub(super) type DnsServers = Option<ResolverConfig>;
+/// What a look-up gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LookedUp {
+    /// The address that will be connected to; absent where the guard refuses all.
+    pub address: Option<IpAddr>,
+    /// How long that holds.
+    pub holds_for: Duration,
+}
 
 /// Rules, DNS and guard.
 pub(super) struct HostResolver {
@@ -64,15 +52,30 @@ pub(super) struct HostResolver {
 }
 
 impl HostResolver {
-    /// `proxied`: a proxy is in use, whose own name is looked up as well. `patience`: time for one look-up.
+    /// `proxied`: a proxy is in use, whose own name is looked up as well.
     pub(super) fn new(
         rules: &[ResolveRule],
         guard: Arc<AddressGuard>,
         proxied: bool,
-        servers: DnsServers,
-        patience: Duration,
+        dns: Dns,
     ) -> HostResolver {
-        HostResolver { rules: Rules::new(rules), dns: Dns::new(servers, patience), guard, proxied }
+        HostResolver { rules: Rules::new(rules), dns, guard, proxied }
+    }
+
+    /// Whether requests to a host wait for DNS: no rule speaks of it, and no proxy does that for us.
+    pub(super) fn asks_dns(&self, host: &str) -> bool {
+        !self.proxied && !self.rules.speak_of(host)
+    }
+
+    /// Looks a name up, for a host of which something will be requested at `port`, and whose look-up
+    /// failed so often before.
+    pub(super) async fn look_up(&self, host: &str, port: u16, failures: u32) -> Result<LookedUp, NoAddress> {
+        let (answers, holds_for) = match self.rules.answers(host, Some(port)) {
+            answers if !answers.is_empty() => (answers.into(), Duration::MAX),
+            _ => self.dns.look_up(host, failures).await?,
+        };
+        let allowed = |address: &&IpAddr| self.guard.check(**address, host, Some(port)).is_ok();
+        Ok(LookedUp { address: answers.iter().find(allowed).copied(), holds_for })
     }
 
     /// The addresses of `host` that a request to `port` may connect to; at least one.
@@ -95,7 +98,7 @@ impl HostResolver {
     async fn answers(&self, host: &str, port: Option<u16>) -> Result<Vec<IpAddr>, FetchError> {
         match self.rules.answers(host, port) {
             answers if !answers.is_empty() => Ok(answers),
-            _ => self.dns.look_up(host).await,
+            _ => Ok(self.dns.addresses(host).await?.to_vec()),
         }
     }
 
@@ -160,6 +163,15 @@ impl Rules {
         sorted
     }
 
+    /// Whether any rule is for this host, at whichever port.
+    fn speak_of(&self, host: &str) -> bool {
+        if self.exact.is_empty() && self.wildcard.is_empty() {
+            return false;
+        }
+        let host = host_name(host);
+        self.exact.contains_key(&host) || above(&host).any(|name| self.wildcard.contains_key(name))
+    }
+
     /// The addresses of the most telling rules: exact before wildcard, longer before
     /// shorter, with a port before without. Empty where none applies.
     fn answers(&self, host: &str, port: Option<u16>) -> Vec<IpAddr> {
@@ -167,89 +179,23 @@ impl Rules {
             return Vec::new();
         }
         let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-        let above = std::iter::successors(host.split_once('.').map(|(_, rest)| rest), |name| {
-            name.split_once('.').map(|(_, rest)| rest)
-        });
-        let wildcards = above.filter_map(|name| self.wildcard.get(name));
+        let wildcards = above(&host).filter_map(|name| self.wildcard.get(name));
         let candidates = self.exact.get(&host).into_iter().chain(wildcards);
         candidates.map(|rules| of_port(rules, port)).find(|answers| !answers.is_empty()).unwrap_or_default()
     }
+}
+
+/// The domains above a name, the nearest first.
+fn above(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(name.split_once('.').map(|(_, rest)| rest), |name| {
+        name.split_once('.').map(|(_, rest)| rest)
+    })
 }
 
 fn of_port(rules: &[(Option<u16>, IpAddr)], port: Option<u16>) -> Vec<IpAddr> {
     let with = |wanted: Option<u16>| rules.iter().filter(move |rule| rule.0 == wanted).map(|rule| rule.1);
     let specific: Vec<IpAddr> = if port.is_some() { with(port).collect() } else { Vec::new() };
     if specific.is_empty() { with(None).collect() } else { specific }
-}
-
-/// The system's hosts file and DNS, started at the first look-up.
-struct Dns {
-    servers: DnsServers,
-    patience: Duration,
-    resolver: OnceLock<Result<TokioResolver, String>>,
-    lookups: Semaphore,
-}
-
-impl Dns {
-    fn new(servers: DnsServers, patience: Duration) -> Dns {
-        Dns { servers, patience, resolver: OnceLock::new(), lookups: Semaphore::new(MAX_LOOKUPS) }
-    }
-
-    async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, FetchError> {
-        let failed = |words: &str| FetchError::new(ErrorKind::Dns, false, format!("{host}: {words}"));
-        let resolver = self.resolver.get_or_init(|| self.start()).as_ref().map_err(|error| failed(error))?;
-        // a name with a dot is complete: the system's search list is for short names only
-        let complete = host.contains('.') && !host.ends_with('.');
-        let name = if complete { format!("{host}.") } else { host.to_owned() };
-        let ask = async {
-            let _slot = self.lookups.acquire().await;
-            resolver.lookup_ip(name).await
-        };
-        let answer =
-            tokio::time::timeout(self.patience, ask).await.map_err(|_| failed("look-up timed out"))?;
-        let answer = answer.map_err(|error| failed(&explain(&error)))?;
-        let mut addresses: Vec<IpAddr> = answer.iter().collect();
-        // most machines reach IPv4; the client tries the other family soon after
-        addresses.sort_by_key(IpAddr::is_ipv6);
-        addresses.dedup();
-        addresses.truncate(MAX_ADDRESSES);
-        if addresses.is_empty() { Err(failed("no address")) } else { Ok(addresses) }
-    }
-
-    fn start(&self) -> Result<TokioResolver, String> {
-        let mut builder: ResolverBuilder<TokioRuntimeProvider> = match &self.servers {
-            None => TokioResolver::builder_tokio()
-                .map_err(|error| format!("the system's resolver configuration cannot be read: {error}"))?,
-            Some(config) => {
-                TokioResolver::builder_with_config(config.clone(), TokioRuntimeProvider::default())
-            }
-        };
-        self.adjust(builder.options_mut());
-        builder.build().map_err(|error| error.to_string())
-    }
-
-    fn adjust(&self, options: &mut ResolverOpts) {
-        options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
-        options.cache_size = CACHE_SIZE;
-        options.positive_min_ttl = Some(MIN_TTL);
-        options.negative_min_ttl = Some(MIN_TTL);
-        options.positive_max_ttl = Some(MAX_TTL);
-        options.negative_max_ttl = Some(MAX_NEGATIVE_TTL);
-        options.preserve_intermediates = false;
-        options.use_hosts_file = ResolveHosts::Always;
-        options.timeout = MAX_TRY.min(self.patience / 2);
-        options.attempts = 1;
-    }
-}
-
-fn explain(error: &NetError) -> String {
-    if error.is_nx_domain() {
-        "no such host".to_owned()
-    } else if error.is_no_records_found() {
-        "the host has no address".to_owned()
-    } else {
-        error.to_string()
-    }
 }
 
 #[cfg(test)]
@@ -288,5 +234,10 @@ mod tests {
         assert_eq!(last("only.b.test", Some(80)), [5], "a rule for another port does not hide the wildcard");
         assert_eq!(last("test", Some(80)), [] as [u8; 0]);
         assert_eq!(last("other.example", Some(80)), [] as [u8; 0]);
+        for (host, spoken_of) in
+            [("A.test.", true), ("x.y.test", true), ("test", false), ("a.example", false)]
+        {
+            assert_eq!(rules.speak_of(host), spoken_of, "{host}");
+        }
     }
 }

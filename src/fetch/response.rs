@@ -9,6 +9,7 @@ use hyper_util::client::legacy::connect::HttpInfo;
 
 use super::FetchError;
 use super::body::{Body, BodyReport, Limits};
+use super::framing::{Meter, is_framed_twice};
 use super::idle::Kept;
 use crate::budget::Lease;
 
@@ -33,7 +34,14 @@ impl Response {
         let status = answer.status().as_u16();
         let remote = answer.extensions().get::<HttpInfo>().map(HttpInfo::remote_addr);
         let headers = std::mem::take(answer.headers_mut());
-        let body = Body::new(answer.into_body(), &headers, limits);
+        let meter = answer.extensions_mut().remove::<Meter>();
+        if let Some(meter) = &meter {
+            meter.restart();
+        }
+        if is_framed_twice(&headers) {
+            kept.iter().for_each(Kept::distrust);
+        }
+        let body = Body::new(answer.into_body(), &headers, limits, meter);
         Response { status, headers, remote, set_new_cookie, body, _kept: kept }
     }
 
@@ -100,6 +108,11 @@ impl Response {
     /// [`Response::finish_holding`], is dropped.
     pub async fn also_hold(&mut self, bytes: usize) {
         self.body.also_hold(bytes).await;
+    }
+
+    /// Lets the time for the whole request run longer: so much of it was the caller's own doing.
+    pub fn excuse(&mut self, time: std::time::Duration) {
+        self.body.excuse(time);
     }
 
     /// As [`Response::finish`], with the lease of what [`Response::also_hold`] covered.

@@ -8,7 +8,6 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use super::hosts::Address;
 use super::{HostId, Moment, OriginId, Schedule};
 
 /// An address of hosts in use. A host whose address is not known has one of its own.
@@ -27,10 +26,7 @@ pub(super) struct AddressState {
 
 impl Schedule {
     fn address_of(&self, id: HostId) -> Option<u32> {
-        match self.hosts[id.index()].address {
-            Address::Known(number) => Some(number),
-            _ => None,
-        }
+        self.hosts[id.index()].address
     }
 
     /// Nothing is asked of this host's address before then.
@@ -108,28 +104,32 @@ impl Schedule {
         }
     }
 
-    /// The address look-up of this origin's host begins.
-    pub fn resolving(&mut self, id: OriginId) {
-        self.origins[id.index()].in_use += 1;
-        self.host_mut(id).address = Address::Resolving;
-        self.refresh(id);
+    /// Whether anything depends on which hosts share an address.
+    pub fn counts_addresses(&self) -> bool {
+        !self.politeness.address_delay.is_zero()
     }
 
-    /// The address look-up has ended; without an address the host counts as its own.
-    pub fn resolved(&mut self, id: OriginId, address: Option<IpAddr>) {
-        let origin = &mut self.origins[id.index()];
-        origin.in_use = origin.in_use.saturating_sub(1);
+    /// The host of an origin stands at this address, or at one of its own. Where it stood
+    /// elsewhere with something in flight it stays there.
+    pub(super) fn stand_at(&mut self, id: OriginId, address: Option<IpAddr>) {
+        let host = self.origins[id.index()].host;
+        if let Some(number) = self.address_of(host) {
+            let same = self.addresses[number as usize].ip == address;
+            if same || self.hosts[host.index()].in_flight > 0 {
+                return;
+            }
+            self.leave_address(host);
+        }
         let number = address.and_then(|address| self.address_numbers.get(&address).copied());
         let number = number.unwrap_or_else(|| {
             let number = self.addresses.insert(AddressState { ip: address, ..AddressState::default() });
             self.address_numbers.extend(address.map(|address| (address, number)));
             number
         });
-        let in_flight = self.host(id).in_flight;
+        let in_flight = self.hosts[host.index()].in_flight;
         self.addresses[number as usize].hosts += 1;
         self.addresses[number as usize].in_flight += in_flight;
-        self.host_mut(id).address = Address::Known(number);
-        self.refresh(id);
+        self.hosts[host.index()].address = Some(number);
     }
 
     /// When the address of a host lets it leave: with the last one its time would be forgotten.

@@ -31,6 +31,9 @@ pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// Requests for an origin's robots.txt before it counts as unreachable.
 const ROBOTS_TRIES: u32 = 3;
 
+/// Look-ups of a name in a row that nobody answered, after which its host is given up.
+const LOOKUP_TRIES: u32 = 3;
+
 /// Requests for robots.txt in a row that nobody answered from which on an origin of the host is
 /// asked once and not again.
 const DOUBTED_FROM: u32 = 6;
@@ -57,7 +60,7 @@ impl Schedule {
         }
         host.failures += 1;
         host.failed_at = Some(now);
-        if host.failures >= most {
+        if host.failures >= most || host.unresolved >= LOOKUP_TRIES {
             host.drained = Some(DrainReason::HostUnreachable);
             self.any_drained = true;
             self.refresh_host(id);

@@ -266,14 +266,18 @@ impl Origin {
     }
 }
 
-/// Where a host's address look-up stands, and which place its address has.
+/// Where the look-up of a host's name stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Address {
-    /// Nothing depends on it.
-    Irrelevant,
-    Unknown,
-    Resolving,
-    Known(u32),
+pub(super) enum Lookup {
+    NotNeeded,
+    /// It has to come before anything is asked.
+    Due,
+    /// Since then.
+    Underway(Moment),
+    /// It leads somewhere; to be asked again after this.
+    Until(Moment),
+    /// It leads nowhere; to be asked again after this.
+    GoneUntil(Moment),
 }
 
 /// A host name in use: what politeness speaks of.
@@ -310,7 +314,13 @@ pub struct Host {
     pub(super) origins: Vec<OriginId>,
     pub(super) next_allowed: Moment,
     pub(super) crawl_delay: Duration,
-    pub(super) address: Address,
+    pub(super) lookup: Lookup,
+    /// It waits in line for a look-up.
+    pub(super) awaits_lookup: bool,
+    /// Look-ups in a row that nobody answered.
+    pub unresolved: u32,
+    /// The place of its address, where that is known and anything depends on it.
+    pub(super) address: Option<u32>,
     /// It waits in line at its address.
     pub(super) parked: bool,
     /// Set aside, with what it has to begin: a limit leaves no room.
@@ -322,7 +332,7 @@ pub struct Host {
 }
 
 impl Host {
-    pub(super) fn new(name: Arc<str>, serial: u64, address: Address) -> Self {
+    pub(super) fn new(name: Arc<str>, serial: u64, lookup: Lookup) -> Self {
         Self {
             name,
             in_flight: 0,
@@ -341,7 +351,10 @@ impl Host {
             origins: Vec::new(),
             next_allowed: Moment::START,
             crawl_delay: Duration::ZERO,
-            address,
+            lookup,
+            awaits_lookup: false,
+            unresolved: 0,
+            address: None,
             parked: false,
             held: false,
             ready: VecDeque::new(),
@@ -352,7 +365,7 @@ impl Host {
 
     /// What stands in a place that nobody holds.
     pub(super) fn vacant() -> Self {
-        Self::new(Arc::default(), 0, Address::Irrelevant)
+        Self::new(Arc::default(), 0, Lookup::NotNeeded)
     }
 }
 

@@ -34,7 +34,7 @@ impl Schedule {
     /// Whether everything left of a host is to be skipped.
     pub(super) fn host_done(&self, id: HostId) -> bool {
         let host = &self.hosts[id.index()];
-        host.drained.is_some() || self.limit_reached(host.records)
+        host.drained.is_some() || self.limit_reached(host.records) || self.is_gone(host)
     }
 
     /// Why everything of this origin is to be skipped, where it is.
@@ -46,6 +46,9 @@ impl Schedule {
         }
         if self.limit_reached(host.records) {
             return Some(DrainReason::HostLimit);
+        }
+        if self.is_gone(host) {
+            return Some(DrainReason::HostUnreachable);
         }
         match &origin.robots {
             RobotsState::Drained(reason) => Some(*reason),

@@ -12,6 +12,7 @@ mod failures;
 mod hosts;
 mod limits;
 mod memory;
+mod names;
 mod opening;
 mod residues;
 mod restoring;

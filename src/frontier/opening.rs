@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::hosts::{Address, host_name};
+use super::hosts::{Lookup, host_name};
 use super::residues::Residue;
 use super::{BUCKETS, DrainReason, Host, HostId, Moment, Origin, OriginId, QueueId, RobotsState, Schedule};
 use crate::model::PageError;
@@ -121,10 +121,8 @@ impl Schedule {
             return *id;
         }
         let name: Arc<str> = name.into();
-        let by_address = !self.politeness.address_delay.is_zero();
-        let address = if by_address { Address::Unknown } else { Address::Irrelevant };
         let serial = self.ticket();
-        let mut host = Host::new(name.clone(), serial, address);
+        let mut host = Host::new(name.clone(), serial, self.first_lookup());
         self.remember(&mut host);
         self.used += HOST_BYTES + name.len() as u64;
         let id = HostId(self.hosts.insert(host));
@@ -255,7 +253,8 @@ impl Schedule {
 
     fn host_may_leave(&self, id: HostId, now: Moment) -> bool {
         let host = &self.hosts[id.index()];
-        host.in_flight == 0 && host.address != Address::Resolving && self.address_lets_leave(id) <= now
+        let asked = host.in_flight > 0 || matches!(host.lookup, Lookup::Underway(_));
+        !asked && self.address_lets_leave(id) <= now
     }
 
     fn close_host(&mut self, id: HostId, now: Moment) {
@@ -289,7 +288,8 @@ impl Schedule {
         let host = host_name(name);
         if let Some(id) = self.host_names.get(host) {
             let host = &self.hosts[id.index()];
-            let reason = self.reason_of(name, host.drained, host.records, host.unanswered)?;
+            let drained = host.drained.or_else(|| self.is_gone(host).then_some(DrainReason::HostUnreachable));
+            let reason = self.reason_of(name, drained, host.records, host.unanswered)?;
             return Some((reason, host.last_error.as_deref().cloned()));
         }
         let key = self.hash(host);

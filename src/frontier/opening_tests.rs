@@ -175,7 +175,7 @@ fn memory_does_not_grow_with_the_hosts_that_a_crawl_meets() {
         schedule.pushed(id);
         schedule.resolving(id);
         let number = u32::try_from(n).expect("few");
-        schedule.resolved(id, Some(std::net::Ipv4Addr::from_bits(number / 3).into()));
+        schedule.resolved(id, Some(std::net::Ipv4Addr::from_bits(number / 3).into()), Moment(u64::MAX));
         schedule.set_rules(id, rules.clone(), now.after(MINUTE), now);
         take(&mut schedule, id);
         flying.push_back(id);
@@ -271,7 +271,7 @@ fn a_host_that_rests_lets_the_next_at_its_address_go() {
     let ids: Vec<OriginId> = (0..4).map(|n| work(&mut schedule, &format!("http://h{n}.test"), 1)).collect();
     for id in &ids {
         schedule.resolving(*id);
-        schedule.resolved(*id, address);
+        schedule.resolved(*id, address, Moment(u64::MAX));
     }
     let now = milliseconds(0);
     assert_eq!(schedule.pick(now), Pick::Origin(ids[0]));
@@ -336,7 +336,7 @@ proptest! {
                 Pick::Address(id) => {
                     schedule.resolving(id);
                     let number = u32::try_from(id.index() % 2).expect("small");
-                    schedule.resolved(id, Some(std::net::Ipv4Addr::from_bits(number).into()));
+                    schedule.resolved(id, Some(std::net::Ipv4Addr::from_bits(number).into()), Moment(u64::MAX));
                 }
                 Pick::NotBefore(at) if flying.is_empty() => {
                     let sooner = schedule.next_leaving(now).filter(|_| !queued.is_empty());

@@ -3,7 +3,7 @@
 //! A heap holds each host that has something to do once, by the time it may be
 //! asked next, so no call looks at all hosts. Hosts that may be asked at once
 //! take turns. Its other methods stand in files by what they are about: `opening`, `share`,
-//! `rules`, `failures`, `limits`, `addresses`, `restoring`.
+//! `rules`, `failures`, `limits`, `names`, `addresses`, `restoring`.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -12,17 +12,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::addresses::AddressState;
-use super::hosts::{Address, Host, HostId, HostShare, Origin, OriginId, Politeness};
+use super::hosts::{Host, HostId, HostShare, Lookup, Origin, OriginId, Politeness};
 use super::residues::Residues;
 use super::slots::Slots;
 use super::{BUCKETS, Moment};
+
+/// Look-ups that may be under way at a time where nobody says.
+const MOST_LOOKUPS: usize = 64;
 
 /// What [`Schedule::pick`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pick {
     /// Something of this origin may be asked now; answer with [`Schedule::started`] or [`Schedule::refresh`].
     Origin(OriginId),
-    /// The host's address must be looked up first, through this origin.
+    /// The host's name must be looked up first, through this origin; answer with
+    /// [`Schedule::needs_no_look_up`], or [`Schedule::stands_in_line`] and [`Schedule::resolving`].
     Address(OriginId),
     /// Nothing before this moment.
     NotBefore(Moment),
@@ -43,6 +47,13 @@ pub struct Schedule {
     pub(super) heap: BinaryHeap<Reverse<(Moment, u64, HostId)>>,
     pub(super) addresses: Slots<AddressState>,
     pub(super) address_numbers: HashMap<IpAddr, u32>,
+    /// Names are looked up before hosts are asked.
+    pub(super) looks_up: bool,
+    /// Look-ups under way, and how many there may be.
+    pub(super) lookups: usize,
+    pub(super) most_lookups: usize,
+    /// Hosts in line for one, with their serial numbers.
+    pub(super) lookup_line: VecDeque<(HostId, u64)>,
     pub(super) residues: Residues,
     /// Bytes of what is open.
     pub(super) used: u64,
@@ -85,6 +96,10 @@ impl Schedule {
             heap: BinaryHeap::new(),
             addresses: Slots::new(),
             address_numbers: HashMap::new(),
+            looks_up: false,
+            lookups: 0,
+            most_lookups: MOST_LOOKUPS,
+            lookup_line: VecDeque::new(),
             residues: Residues::new(share.residue_bytes),
             used: 0,
             idle: VecDeque::new(),
@@ -151,7 +166,8 @@ impl Schedule {
             return self.residues.get(key).map_or(now, |residue| residue.until.max(now));
         };
         let host = &self.hosts[id.index()];
-        if host.in_flight >= self.slots(host) || self.address_busy(id) {
+        let looked_up = matches!(host.lookup, Lookup::Underway(_));
+        if looked_up || host.in_flight >= self.slots(host) || self.address_busy(id) {
             return now.after(BUSY);
         }
         host.next_allowed.max(self.address_allows(id)).max(now)
@@ -218,7 +234,8 @@ impl Schedule {
         if done && !host.ready.is_empty() {
             return Some(Moment::START);
         }
-        if host.in_flight >= self.slots(host) || host.parked || host.address == Address::Resolving {
+        let looked_up = host.awaits_lookup || matches!(host.lookup, Lookup::Underway(_));
+        if host.in_flight >= self.slots(host) || host.parked || looked_up {
             return None;
         }
         let allowed = host.next_allowed.max(self.address_allows(id));
@@ -316,7 +333,7 @@ impl Schedule {
             self.place(id);
             return None;
         };
-        if self.hosts[id.index()].address == Address::Unknown && !self.host_done(id) {
+        if self.name_is_due(id) && !self.host_done(id) {
             self.origins[origin.index()].in_ready = true;
             self.hosts[id.index()].ready.push_front(origin);
             return Some(Pick::Address(origin));

@@ -160,7 +160,7 @@ fn one_request_at_a_time_goes_to_an_address() {
     for _ in &ids {
         let Pick::Address(id) = schedule.pick(milliseconds(0)) else { panic!("addresses come first") };
         schedule.resolving(id);
-        schedule.resolved(id, address);
+        schedule.resolved(id, address, Moment(u64::MAX));
     }
     let mut now = milliseconds(0);
     let mut ended: Option<Moment> = None;

@@ -59,6 +59,10 @@ impl Span {
         }
     }
 
+    pub(super) fn kind(&self) -> ScopeKind {
+        self.kind
+    }
+
     /// Adds what a seed spans.
     pub(super) fn add(&mut self, requested: &str, parts: &Parts) {
         let member = match self.kind {

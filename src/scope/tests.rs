@@ -209,8 +209,28 @@ fn the_expressions_hold_outside_of_the_scope_too() {
     config.include = vec!["/docs".to_owned()];
     config.exclude = vec!["private".to_owned()];
     let scope = scope(&config, &["http://site.test/docs"]);
-    assert_eq!(scope.check_expressions("http://other.test/docs"), Ok(()));
-    assert_eq!(scope.check_expressions("http://other.test/docs/private"), Err(SkipReason::Excluded));
-    assert_eq!(scope.check_expressions("http://other.test/"), Err(SkipReason::NotIncluded));
+    assert_eq!(scope.check_unmoved("http://other.test/docs"), Ok(()));
+    assert_eq!(scope.check_unmoved("http://other.test/docs/private"), Err(SkipReason::Excluded));
+    assert_eq!(scope.check_unmoved("http://other.test/"), Err(SkipReason::NotIncluded));
     assert_eq!(check(&scope, "http://other.test/docs/private"), Err(SkipReason::OutOfScope));
+}
+
+#[test]
+fn a_robots_txt_names_sitemaps_where_its_host_has_pages() {
+    let (own, other) = ("http://site.test/robots.txt", "http://other.test:81/robots.txt");
+    for (kind, at_own, of_others, at_other) in [
+        (ScopeKind::Page, false, false, false),
+        (ScopeKind::Prefix, true, false, true),
+        (ScopeKind::Host, true, true, false),
+        (ScopeKind::Domain, true, true, false),
+        (ScopeKind::Any, true, true, true),
+    ] {
+        let scope = scope(&config(kind), &["http://site.test/docs/"]);
+        assert_eq!(scope.lets_name_sitemap(own, "site.test"), at_own, "{kind:?}");
+        assert_eq!(scope.lets_name_sitemap(own, "cdn.test"), of_others, "{kind:?}");
+        assert_eq!(scope.lets_name_sitemap(other, "other.test"), at_other, "{kind:?}");
+    }
+    let config = Config { exclude: vec!["no".into()], include: vec!["yes".into()], ..config(ScopeKind::Any) };
+    let scope = scope(&config, &[]);
+    assert!(scope.excludes("http://a.test/no") && !scope.excludes("http://a.test/s.xml"));
 }

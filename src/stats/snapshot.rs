@@ -104,6 +104,9 @@ pub struct Urls {
     pub skipped_before_queue: BTreeMap<SkipReason, u64>,
     /// Dropped when their turn came, by reason.
     pub skipped_after_queue: BTreeMap<SkipReason, u64>,
+    /// One of those dropped for each reason, 256 bytes at most; in the summary only.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub examples: BTreeMap<SkipReason, String>,
 }
 
 impl Urls {
@@ -202,7 +205,7 @@ pub struct Notes {
     pub sitemaps: u64,
     /// Entries found in them.
     pub sitemap_entries: u64,
-    /// Sitemaps that broke off or were cut: what stood before counts.
+    /// Sitemaps that broke off or were cut, where what stood before counts, and those that are none.
     pub sitemaps_cut: u64,
     /// Sitemaps with more entries or bytes than the protocol allows; all that was read counts.
     pub sitemaps_too_large: u64,
@@ -259,6 +262,7 @@ mod tests {
         totals.pages.by_status.insert(200, 3);
         totals.pages.by_error.insert(ErrorKind::Dns, 1);
         totals.urls.skipped_before_queue.insert(SkipReason::OutOfScope, 2);
+        totals.urls.examples.insert(SkipReason::OutOfScope, "http://other.test/".into());
         totals.filter = Some(FilterState {
             dedup: Dedup::TwoStage,
             kind: FilterKind::Blocked,
@@ -280,6 +284,7 @@ mod tests {
                 "discovered": 0, "unique": 0, "repeats": 0, "doubts_pending": 0, "doubts_settled": 0,
                 "rescued": 0, "queued": 0, "in_flight": 0,
                 "skipped_before_queue": {"out_of_scope": 2}, "skipped_after_queue": {},
+                "examples": {"out_of_scope": "http://other.test/"},
             },
             "requests": {"pages": 0, "retries": 0, "robots": 0},
             "notes": {

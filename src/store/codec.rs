@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{Candidate, Via};
+use crate::model::{Candidate, UrlKey, Via};
 
 /// Bytes that do not say what they should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +19,12 @@ pub struct Encoder<'a>(pub &'a mut Vec<u8>);
 
 impl Encoder<'_> {
     /// A whole number.
+    #[inline]
     pub fn number(&mut self, mut number: u64) {
+        // Most are small.
+        if number < 0x80 {
+            return self.0.push(number as u8);
+        }
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
             number >>= 7;
@@ -28,22 +33,26 @@ impl Encoder<'_> {
     }
 
     /// A key: 8 bytes, little endian.
+    #[inline]
     pub fn key(&mut self, key: u64) {
         self.0.extend_from_slice(&key.to_le_bytes());
     }
 
     /// A byte.
+    #[inline]
     pub fn byte(&mut self, byte: u8) {
         self.0.push(byte);
     }
 
     /// Bytes, with their number before them.
+    #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
     /// Text.
+    #[inline]
     pub fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
     }
@@ -63,10 +72,15 @@ impl<'a> Decoder<'a> {
                 self.0 = rest;
                 Ok(u64::from(*byte))
             }
+            [low, high @ 0..0x80, rest @ ..] => {
+                self.0 = rest;
+                Ok(u64::from(*low & 0x7f) | u64::from(*high) << 7)
+            }
             _ => self.long_number(),
         }
     }
 
+    #[cold]
     fn long_number(&mut self) -> Result<u64, Malformed> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -84,11 +98,13 @@ impl<'a> Decoder<'a> {
     }
 
     /// A whole number that fits the narrower type.
+    #[inline]
     pub fn small<T: TryFrom<u64>>(&mut self) -> Result<T, Malformed> {
         T::try_from(self.number()?).map_err(|_| Malformed)
     }
 
     /// A key.
+    #[inline]
     pub fn key(&mut self) -> Result<u64, Malformed> {
         let (key, rest) = self.0.split_first_chunk().ok_or(Malformed)?;
         self.0 = rest;
@@ -96,6 +112,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// A byte.
+    #[inline]
     pub fn byte(&mut self) -> Result<u8, Malformed> {
         let (byte, rest) = self.0.split_first().ok_or(Malformed)?;
         self.0 = rest;
@@ -103,19 +120,22 @@ impl<'a> Decoder<'a> {
     }
 
     /// Bytes, with their number before them.
+    #[inline]
     pub fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
-        let length = self.small::<usize>()?;
+        let length = usize::try_from(self.number()?).map_err(|_| Malformed)?;
         let (bytes, rest) = self.0.split_at_checked(length).ok_or(Malformed)?;
         self.0 = rest;
         Ok(bytes)
     }
 
     /// Text.
+    #[inline]
     pub fn text(&mut self) -> Result<&'a str, Malformed> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Malformed)
     }
 
     /// Whether nothing is left.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -127,30 +147,124 @@ const HAS_REFERRER: u8 = 0x20;
 /// The referrer is that of the candidate before.
 const SAME_REFERRER: u8 = 0x40;
 
+/// What a candidate is beside its key, its URL and the text of its referrer. Candidates that follow
+/// one another mostly have it in common, so it is good to have it in one piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CandidateKind {
+    first: u8,
+    depth: u32,
+    hops: u32,
+    origin_length: u16,
+}
+
+impl CandidateKind {
+    /// That of a candidate; `same_referrer` says that its referrer need not stand beside it.
+    #[inline]
+    pub fn of(candidate: &Candidate, same_referrer: bool) -> Self {
+        let via = candidate.via as u8;
+        let flag = |flag, holds| if holds { flag } else { 0 };
+        let first = via
+            | flag(CARRIES_SCOPE, candidate.carries_scope)
+            | flag(HAS_REFERRER, candidate.referrer.is_some())
+            | flag(SAME_REFERRER, same_referrer && candidate.referrer.is_some());
+        let Candidate { depth, hops, origin_length, .. } = *candidate;
+        Self { first, depth, hops, origin_length }
+    }
+
+    /// Appends it: flags, depth, redirects and length of the origin.
+    #[inline]
+    pub fn encode(self, encoder: &mut Encoder<'_>) {
+        encoder.byte(self.first);
+        self.encode_numbers(encoder);
+    }
+
+    fn encode_numbers(self, encoder: &mut Encoder<'_>) {
+        encoder.number(u64::from(self.depth));
+        encoder.number(u64::from(self.hops));
+        encoder.number(u64::from(self.origin_length));
+    }
+
+    /// Takes what [`encode`](Self::encode) appended.
+    ///
+    /// # Errors
+    /// [`Malformed`] where the numbers are not in their range.
+    #[inline]
+    pub fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        let first = decoder.byte()?;
+        Self::decode_numbers(first, decoder)
+    }
+
+    #[inline]
+    fn decode_numbers(first: u8, decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        // Most are small.
+        if let [depth @ 0..0x80, hops @ 0..0x80, origin @ 0..0x80, rest @ ..] = decoder.0 {
+            decoder.0 = rest;
+            let (depth, hops, origin_length) = ((*depth).into(), (*hops).into(), (*origin).into());
+            return Ok(Self { first, depth, hops, origin_length });
+        }
+        let (depth, hops) = (decoder.small()?, decoder.small()?);
+        Ok(Self { first, depth, hops, origin_length: decoder.small()? })
+    }
+
+    /// Whether the candidate has a referrer.
+    pub fn has_referrer(self) -> bool {
+        self.first & HAS_REFERRER != 0
+    }
+
+    /// Puts the candidate together again; of one without a referrer the one given is dropped.
+    ///
+    /// # Errors
+    /// [`Malformed`] where the origin does not end within the URL, or the referrer is missing.
+    #[inline]
+    pub fn candidate(
+        self,
+        key: UrlKey,
+        url: Box<str>,
+        referrer: Option<Arc<str>>,
+    ) -> Result<Candidate, Malformed> {
+        let via = *Via::ALL.get(usize::from(self.first & 0x0f)).ok_or(Malformed)?;
+        if !url.is_char_boundary(usize::from(self.origin_length)) {
+            return Err(Malformed);
+        }
+        let referrer = referrer.filter(|_| self.has_referrer());
+        if self.has_referrer() && referrer.is_none() {
+            return Err(Malformed);
+        }
+        Ok(Candidate {
+            url,
+            origin_length: self.origin_length,
+            key,
+            depth: self.depth,
+            via,
+            hops: self.hops,
+            carries_scope: self.first & CARRIES_SCOPE != 0,
+            referrer,
+        })
+    }
+}
+
 /// Appends a candidate. The links of one page follow one another and share their referrer:
 /// where it is the one of the candidate `before` it is not written again.
 pub fn encode_candidate(candidate: &Candidate, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
+    encode(candidate, Some(candidate.key), before, buffer);
+}
+
+/// As [`encode_candidate`], without the key: a hash among text is a burden to compression.
+pub fn encode_candidate_without_key(candidate: &Candidate, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
+    encode(candidate, None, before, buffer);
+}
+
+#[inline]
+fn encode(candidate: &Candidate, key: Option<UrlKey>, before: Option<&Arc<str>>, buffer: &mut Vec<u8>) {
+    let both = candidate.referrer.as_ref().zip(before);
+    let same = both.is_some_and(|(one, other)| Arc::ptr_eq(one, other) || one == other);
+    let kind = CandidateKind::of(candidate, same);
     let mut encoder = Encoder(buffer);
-    let same = candidate.referrer.is_some()
-        && candidate
-            .referrer
-            .as_ref()
-            .zip(before)
-            .is_some_and(|(one, other)| Arc::ptr_eq(one, other) || one == other);
-    let via = candidate.via as u8;
-    let mut first = via;
-    for (flag, holds) in [
-        (CARRIES_SCOPE, candidate.carries_scope),
-        (HAS_REFERRER, candidate.referrer.is_some()),
-        (SAME_REFERRER, same),
-    ] {
-        first |= if holds { flag } else { 0 };
+    encoder.byte(kind.first);
+    if let Some(key) = key {
+        encoder.key(key);
     }
-    encoder.byte(first);
-    encoder.key(candidate.key);
-    encoder.number(u64::from(candidate.depth));
-    encoder.number(u64::from(candidate.hops));
-    encoder.number(u64::from(candidate.origin_length));
+    kind.encode_numbers(&mut encoder);
     encoder.text(&candidate.url);
     if let (Some(referrer), false) = (&candidate.referrer, same) {
         encoder.text(referrer);
@@ -165,32 +279,39 @@ pub fn decode_candidate(
     decoder: &mut Decoder<'_>,
     before: &mut Option<Arc<str>>,
 ) -> Result<Candidate, Malformed> {
+    decode(decoder, None, before)
+}
+
+/// Takes a candidate that was written without its key, which is this.
+///
+/// # Errors
+/// [`Malformed`] where the bytes are no candidate.
+pub fn decode_candidate_without_key(
+    decoder: &mut Decoder<'_>,
+    key: UrlKey,
+    before: &mut Option<Arc<str>>,
+) -> Result<Candidate, Malformed> {
+    decode(decoder, Some(key), before)
+}
+
+#[inline]
+fn decode(
+    decoder: &mut Decoder<'_>,
+    key: Option<UrlKey>,
+    before: &mut Option<Arc<str>>,
+) -> Result<Candidate, Malformed> {
     let first = decoder.byte()?;
-    let via = *Via::ALL.get(usize::from(first & 0x0f)).ok_or(Malformed)?;
-    let key = decoder.key()?;
-    let depth = decoder.small()?;
-    let hops = decoder.small()?;
-    let origin_length: u16 = decoder.small()?;
-    let url: Box<str> = decoder.text()?.into();
-    if !url.is_char_boundary(usize::from(origin_length)) {
-        return Err(Malformed);
+    let key = key.map_or_else(|| decoder.key(), Ok)?;
+    let kind = CandidateKind::decode_numbers(first, decoder)?;
+    let url = decoder.text()?.into();
+    if kind.has_referrer() && first & SAME_REFERRER == 0 {
+        *before = Some(Arc::from(decoder.text()?));
     }
-    let referrer = match (first & HAS_REFERRER != 0, first & SAME_REFERRER != 0) {
-        (false, _) => None,
-        (true, true) => Some(before.clone().ok_or(Malformed)?),
-        (true, false) => Some(Arc::from(decoder.text()?)),
-    };
-    before.clone_from(&referrer);
-    Ok(Candidate {
-        url,
-        origin_length,
-        key,
-        depth,
-        via,
-        hops,
-        carries_scope: first & CARRIES_SCOPE != 0,
-        referrer,
-    })
+    let candidate = kind.candidate(key, url, before.clone())?;
+    if !kind.has_referrer() {
+        *before = None;
+    }
+    Ok(candidate)
 }
 
 #[cfg(test)]
@@ -235,6 +356,23 @@ mod tests {
             let mut before = None;
             for candidate in candidates {
                 prop_assert_eq!(decode_candidate(&mut decoder, &mut before), Ok(candidate));
+            }
+            prop_assert!(decoder.is_empty());
+        }
+
+        #[test]
+        fn candidates_come_back_without_their_keys(candidates in proptest::collection::vec(candidate(), 0..12)) {
+            let mut bytes = Vec::new();
+            let mut before = None;
+            for candidate in &candidates {
+                encode_candidate_without_key(candidate, before.as_ref(), &mut bytes);
+                before.clone_from(&candidate.referrer);
+            }
+            let mut decoder = Decoder(&bytes);
+            let mut before = None;
+            for candidate in candidates {
+                let decoded = decode_candidate_without_key(&mut decoder, candidate.key, &mut before);
+                prop_assert_eq!(decoded, Ok(candidate));
             }
             prop_assert!(decoder.is_empty());
         }

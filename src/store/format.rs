@@ -14,9 +14,6 @@ pub const HEADER_BYTES: usize = 16;
 
 const MAGIC: [u8; 8] = *b"dragline";
 
-/// The newest version of each format that this program writes and reads.
-const VERSION: u32 = 1;
-
 /// The kinds of state files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
@@ -42,6 +39,14 @@ impl FileKind {
             FileKind::Doubts => *b"doub",
         }
     }
+
+    /// The version of its format that this program writes, and the only one that it reads.
+    fn version(self) -> u32 {
+        match self {
+            FileKind::Log | FileKind::Manifest | FileKind::Segment | FileKind::Doubts => 2,
+            FileKind::Run => 1,
+        }
+    }
 }
 
 /// State on disk that cannot be used.
@@ -58,12 +63,24 @@ pub enum StateError {
         problem: &'static str,
     },
     /// A program newer than this one wrote it.
-    #[error("{}: has format version {found}, and this dragline knows versions up to {VERSION}; use the newer dragline that wrote it", file.display())]
+    #[error("{}: has format version {found}, and this dragline knows versions up to {known}; use the newer dragline that wrote it", file.display())]
     Newer {
         /// The file.
         file: PathBuf,
         /// Its version.
         found: u32,
+        /// The version that this program knows.
+        known: u32,
+    },
+    /// A program older than this one wrote it.
+    #[error("{}: has format version {found}, and this dragline knows only version {known}; use the older dragline that wrote it", file.display())]
+    Older {
+        /// The file.
+        file: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The version that this program knows.
+        known: u32,
     },
     /// The system refused.
     #[error("{}: {source}", file.display())]
@@ -106,14 +123,15 @@ pub fn header(kind: FileKind) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(&MAGIC);
     header[8..12].copy_from_slice(&kind.code());
-    header[12..].copy_from_slice(&VERSION.to_le_bytes());
+    header[12..].copy_from_slice(&kind.version().to_le_bytes());
     header
 }
 
 /// Holds the first bytes of a file against what they should be.
 ///
 /// # Errors
-/// [`StateError::Damaged`] for another kind of file, [`StateError::Newer`] for a later version.
+/// [`StateError::Damaged`] for another kind of file, [`StateError::Newer`] for a later version,
+/// [`StateError::Older`] for an earlier one.
 pub fn check_header(file: &Path, bytes: &[u8; HEADER_BYTES], kind: FileKind) -> Result<(), StateError> {
     if bytes[..8] != MAGIC {
         return Err(StateError::damaged(file, 0, "it is no state file of dragline"));
@@ -122,10 +140,12 @@ pub fn check_header(file: &Path, bytes: &[u8; HEADER_BYTES], kind: FileKind) -> 
         return Err(StateError::damaged(file, 8, "it is a state file of another kind"));
     }
     let found = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
+    let (file, known) = (file.to_owned(), kind.version());
     match found {
-        VERSION => Ok(()),
-        0 => Err(StateError::damaged(file, 12, "there is no format version 0")),
-        _ => Err(StateError::Newer { file: file.to_owned(), found }),
+        _ if found == known => Ok(()),
+        0 => Err(StateError::damaged(&file, 12, "there is no format version 0")),
+        _ if found < known => Err(StateError::Older { file, found, known }),
+        _ => Err(StateError::Newer { file, found, known }),
     }
 }
 
@@ -146,6 +166,10 @@ mod tests {
         newer[12] = 2;
         let error = check_header(file, &newer, FileKind::Run).expect_err("newer");
         assert!(error.to_string().contains("runs/7: has format version 2"), "{error}");
+        let mut older = header(FileKind::Doubts);
+        older[12] = 1;
+        let error = check_header(file, &older, FileKind::Doubts).expect_err("older");
+        assert!(error.to_string().contains("runs/7: has format version 1"), "{error}");
         for place in 0..HEADER_BYTES {
             for bit in 0..8 {
                 let mut flipped = good;

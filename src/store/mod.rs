@@ -16,7 +16,10 @@ mod sink_file;
 mod storage;
 mod window;
 
-pub use codec::{Decoder, Encoder, Malformed, decode_candidate, encode_candidate};
+pub use codec::{
+    CandidateKind, Decoder, Encoder, Malformed, decode_candidate, decode_candidate_without_key,
+    encode_candidate, encode_candidate_without_key,
+};
 pub use format::{FileKind, HEADER_BYTES, StateError, check_header, header};
 pub use garbage::remove_unnamed;
 pub use growing::{SyncHandle, Synced};

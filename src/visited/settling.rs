@@ -145,9 +145,9 @@ pub(super) fn most_doubts(bytes: u64) -> u64 {
 /// Of `all` doubts in a settlement, how many a step may look up. Spread evenly they read the
 /// smaller of one block of every run each, and their share of all blocks.
 fn affordable(all: u64, cost: LookupCost, budget: Duration) -> u64 {
-    let blocks_each = cost.runs.min(cost.blocks.div_ceil(all.max(1)));
-    let each = DOUBT.as_nanos() as u64 + BLOCK.as_nanos() as u64 * blocks_each;
-    (budget.as_nanos() as u64 / each).max(1)
+    let blocks_each = (cost.runs as f64).min(cost.blocks as f64 / all.max(1) as f64);
+    let each = DOUBT.as_secs_f64() + BLOCK.as_secs_f64() * blocks_each;
+    ((budget.as_secs_f64() / each) as u64).max(1)
 }
 
 /// The last key of a slice that holds about `most` of `all` keys, spread evenly.

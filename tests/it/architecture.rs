@@ -17,7 +17,7 @@ const ROWS: &[(u8, &[&str])] = &[
     (6, &["report"]),
     (5, &["engine"]),
     (4, &["frontier", "fetch", "sink", "stats", "site"]),
-    (3, &["visited", "robots", "scope", "extract"]),
+    (3, &["visited", "robots", "scope", "extract", "sitemap", "sketch"]),
     (2, &["store"]),
     (1, &["url", "model", "config"]),
     (0, &["budget", "human"]),

@@ -219,6 +219,24 @@ impl Run {
             + self.number(&format!("urls.skipped_after_queue.{reason}"))
     }
 
+    /// That nothing was taken for a trap: no cap was met and no alarm raised.
+    #[track_caller]
+    pub(crate) fn check_no_traps(&self) {
+        for reason in [
+            "url_too_long",
+            "too_many_links",
+            "path_too_deep",
+            "repeated_segments",
+            "repeated_parameters",
+            "query_variants",
+            "too_many_subdomains",
+            "trap",
+        ] {
+            assert_eq!(self.skips(reason), 0, "{reason}: {}", self.summary["urls"]);
+        }
+        assert_eq!(self.number("notes.traps"), 0, "{}", self.stderr);
+    }
+
     /// The record of a URL as requested.
     #[track_caller]
     pub(crate) fn page(&self, url: &str) -> &Value {
@@ -232,6 +250,11 @@ impl Run {
         let mut urls: Vec<&str> = self.pages.iter().filter_map(|page| page["url"].as_str()).collect();
         urls.sort_unstable();
         urls
+    }
+
+    /// What decided that a URL was skipped, by its first row of `skipped.jsonl`.
+    pub(crate) fn skip_detail(&self, url: &str) -> Option<&str> {
+        self.skipped.iter().find(|row| row["url"] == url)?["detail"].as_str()
     }
 
     /// Why a URL was skipped, by its row of `skipped.jsonl`.

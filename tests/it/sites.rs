@@ -71,6 +71,10 @@ fn agree(requests: &[(u16, String)], expected: &Walk, run: &Run) {
     assert_eq!(run.pages.len(), reachable.len(), "a record for each");
     assert_eq!(run.number("pages.by_status.404"), expected.dead as u64, "dead links");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
+    run.check_no_traps();
+    let without = run.pages.iter().filter(|page| page["status"] == 200 && page["charset"].is_string());
+    let without = without.filter(|page| page["simhash"].as_str().is_none_or(|hash| hash.len() != 16)).count();
+    assert!(without <= 2, "{without} pages without a fingerprint");
 }
 
 #[test]

@@ -85,6 +85,7 @@ fn every_page_is_requested_once_whatever_decides() {
         assert_eq!(run.pages.len(), requests.len(), "{mode:?}: a record for each request");
         assert_eq!(run.number("pages.failed"), 0, "{mode:?}: {}", run.summary);
         assert!(run.skips("robots_denied") > 0, "the forbidden part is linked");
+        run.check_no_traps();
     }
 }
 
@@ -93,6 +94,7 @@ fn a_filter_that_is_believed_says_what_it_loses() {
     let site = Demo::serve(3000, 1);
     let run = site.crawl(&["--dedup", "bloom", "--bits-per-url", "4", "--expected-urls", "1000"]);
     let requests = site.requests();
+    run.check_no_traps();
     let missed = site.list("/_truth").iter().filter(|url| !requests.contains_key(*url)).count();
     let expected = run.summary["filter"]["expected_pages_missed"].as_f64().unwrap();
     assert!(

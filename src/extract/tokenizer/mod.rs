@@ -36,6 +36,12 @@ pub(super) trait TagSink {
     fn title_text(&mut self, bytes: &[u8]);
     /// The end tag of a `title`.
     fn end_title(&mut self);
+
+    /// Whether it is given the text between tags as well.
+    const LISTENS: bool = false;
+    /// Text between tags outside of any `template`, as written, with the `<` that ended it; comes
+    /// in pieces of any size.
+    fn text(&mut self, _: &[u8]) {}
 }
 
 /// Where in the grammar the next byte stands.
@@ -125,7 +131,7 @@ impl Tokenizer {
         let mut at = 0;
         while at < bytes.len() {
             at = match self.state {
-                State::Data => self.data(bytes, at),
+                State::Data => self.data(bytes, at, sink),
                 State::PlainText => return,
                 State::Open => self.open(bytes[at], at),
                 State::EndOpen => self.end_open(bytes[at], at),
@@ -143,13 +149,26 @@ impl Tokenizer {
         }
     }
 
-    fn data(&mut self, bytes: &[u8], at: usize) -> usize {
-        if self.resources { self.pass_text::<true>(bytes, at) } else { self.pass_text::<false>(bytes, at) }
+    fn data<S: TagSink>(&mut self, bytes: &[u8], at: usize, sink: &mut S) -> usize {
+        if self.resources {
+            self.pass_text::<S, true>(bytes, at, sink)
+        } else {
+            self.pass_text::<S, false>(bytes, at, sink)
+        }
     }
 
     /// Passes over text and over tags that do not matter.
-    fn pass_text<const RESOURCES: bool>(&mut self, bytes: &[u8], mut at: usize) -> usize {
+    fn pass_text<S: TagSink, const RESOURCES: bool>(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        sink: &mut S,
+    ) -> usize {
+        let listens = S::LISTENS && self.templates == 0;
         while let Some(offset) = memchr(b'<', &bytes[at..]) {
+            if listens {
+                sink.text(&bytes[at..=at + offset]);
+            }
             at += offset + 1;
             let passed =
                 if self.foreign.is_open() { None } else { tag::plain_tag::<RESOURCES>(&bytes[at..]) };
@@ -158,6 +177,9 @@ impl Tokenizer {
                 return at;
             };
             at += length;
+        }
+        if listens {
+            sink.text(&bytes[at..]);
         }
         bytes.len()
     }

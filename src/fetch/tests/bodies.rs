@@ -51,6 +51,63 @@ async fn framings_of_all_kinds_are_read() {
 }
 
 #[tokio::test]
+async fn codings_of_the_transfer_that_nobody_asked_for_are_refused() {
+    let coded = String::from_utf8_lossy(&gzip(b"hello")).into_owned();
+    for (coding, body) in [
+        ("gzip, chunked", format!("5\r\nhello\r\n0\r\n\r\n{coded}")),
+        ("chunked, chunked", "5\r\nhello\r\n0\r\n\r\n".to_owned()),
+        ("chunked, gzip", "5\r\nhello\r\n0\r\n\r\n".to_owned()),
+    ] {
+        let head = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {coding}\r\n\r\n");
+        let outcome = fetch_script(vec![send(head), send(body)]).await;
+        assert_eq!((outcome.status, outcome.body.len()), (200, 0), "{coding}");
+        let error = outcome.error.expect("refused");
+        assert_eq!(error.kind, ErrorKind::Protocol, "{error}");
+        assert!(error.detail.starts_with("transfer coding"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn framing_without_content_ends_early() {
+    for endless in [&b"00000000"[..], b"1;ext=", b"0\r\nTrailer: x\r\n"] {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n";
+        let server = Server::start(vec![send(head), Step::SendForever(endless)]).await;
+        let outcome = fetch_url(&fetcher(&config()), &server.url("/")).await.expect("an answer");
+        assert_eq!((outcome.status, &outcome.body[..]), (200, &b"hello"[..]));
+        let error = outcome.error.expect("no end");
+        assert_eq!(error.kind, ErrorKind::Protocol, "{error}");
+        server.wait_for_close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_long_body_in_chunks_of_a_byte_is_read() {
+    let chunks = "1\r\nx\r\n".repeat(300_000);
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let outcome = fetch_script(vec![send(head), send(chunks), send("0\r\n\r\n")]).await;
+    assert_eq!((outcome.body.len(), outcome.error), (300_000, None));
+}
+
+#[tokio::test]
+async fn a_connection_on_which_the_end_was_in_doubt_is_not_used_again() {
+    let chunked = "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+    let forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
+    for answer in [
+        format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n{chunked}"),
+        format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello{forged}"),
+        format!("HTTP/1.1 204 No Content\r\n\r\n{forged}"),
+    ] {
+        let server = Server::start(vec![send(&answer), Step::Again]).await;
+        let fetcher = fetcher(&config());
+        for _ in 0..3 {
+            let outcome = fetch_url(&fetcher, &server.url("/")).await.expect("an answer");
+            assert_ne!(outcome.body, b"forged", "{answer}");
+        }
+        assert_eq!(server.connections(), 3, "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn answers_without_a_body_have_none() {
     for head in ["204 No Content\r\n", "304 Not Modified\r\nContent-Length: 10\r\nContent-Encoding: gzip\r\n"]
     {

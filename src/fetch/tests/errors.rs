@@ -37,6 +37,24 @@ async fn failures_after_the_request_are_told_apart() {
             ErrorKind::Protocol,
         ),
         ("has a strange status", vec![send("HTTP/1.1 99 Low\r\n\r\n")], ErrorKind::Protocol),
+        (
+            "switches protocols unasked",
+            vec![send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n")],
+            ErrorKind::Protocol,
+        ),
+        (
+            "has a length past counting",
+            vec![
+                send("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n"),
+                send("page ".repeat(2000)),
+            ],
+            ErrorKind::Protocol,
+        ),
+        (
+            "has a length past all numbers",
+            vec![send("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\n")],
+            ErrorKind::Protocol,
+        ),
         ("has many headers", vec![send(format!("HTTP/1.1 200 OK\r\n{many}\r\n"))], ErrorKind::HeaderTooLarge),
         (
             "has a large header",
@@ -50,6 +68,17 @@ async fn failures_after_the_request_are_told_apart() {
         assert!(error.requested, "{name}");
         assert!(!error.detail.is_empty() && error.detail.len() < 400, "{name}: {error}");
         assert_eq!(error.skip_reason(), None);
+    }
+}
+
+#[tokio::test]
+async fn answers_that_never_come_to_the_point_end_early() {
+    for interim in [&b"HTTP/1.1 103 Early Hints\r\n\r\n"[..], b"HTTP/1.1 100 \r\nX: y\r\n\r\n"] {
+        let server = Server::start(vec![Step::SendForever(interim)]).await;
+        let error = fetch_url(&fetcher(&config()), &server.url("/")).await.expect_err("no answer");
+        assert_eq!((error.kind, error.requested), (ErrorKind::Protocol, true), "{error}");
+        assert_eq!(error.detail, "more framing than content");
+        server.wait_for_close().await;
     }
 }
 
@@ -106,9 +135,44 @@ async fn names_without_addresses_are_dns_errors() {
         assert_eq!(error.detail, "nowhere.test: no such host");
     }
     let queries = asked.load(std::sync::atomic::Ordering::SeqCst);
-    assert!(queries <= 2, "the refusal is remembered, but {queries} were asked");
+    assert_eq!(queries, 1, "the refusal is remembered");
     let error = fetch_url(&super::fetcher(&config()), "http://nowhere.test/").await.expect_err("no server");
     assert_eq!((error.kind, error.requested), (ErrorKind::Dns, false), "{error}");
+}
+
+#[tokio::test]
+async fn a_look_up_tells_what_is_final_from_what_is_not() {
+    let (none, _) = dns(Vec::new()).await;
+    let fetcher = Fetcher::with_sources(&config(), &[], plenty(), false, none).expect("a fetcher");
+    let failed = fetcher.look_up("nowhere.test", 80, 0).await.expect_err("no such host");
+    let bound = Duration::from_secs(300);
+    assert!(failed.holds_for.is_some_and(|time| time <= bound && time > Duration::ZERO), "{failed:?}");
+    let failed = super::fetcher(&config()).look_up("nowhere.test", 80, 0).await.expect_err("no server");
+    assert_eq!(failed.holds_for, None, "{failed:?}");
+    assert_eq!(failed.error.kind, ErrorKind::Dns);
+    let (server, _) = dns(vec![[127, 0, 0, 9]]).await;
+    let fetcher = Fetcher::with_sources(&config(), &[], plenty(), false, server).expect("a fetcher");
+    let found = fetcher.look_up("somewhere.test", 80, 0).await.expect("an address");
+    assert_eq!(found.address, Some([127, 0, 0, 9].into()));
+    assert!((Duration::from_secs(255)..=Duration::from_secs(256)).contains(&found.holds_for), "{found:?}");
+}
+
+#[tokio::test]
+async fn only_what_dns_must_tell_is_asked_ahead() {
+    let config =
+        crate::config::Config { resolve: vec![super::rule("*.ruled.test", Some(81), 1)], ..config() };
+    let fetcher = fetcher(&config);
+    for (host, asks) in [
+        ("127.0.0.1", false),
+        ("[::1]", false),
+        ("a.ruled.test", false),
+        ("ruled.test", true),
+        ("b.test", true),
+    ] {
+        assert_eq!(fetcher.asks_dns(host), asks, "{host}");
+    }
+    let proxied = crate::config::Config { proxy: Some("http://127.0.0.1:9".into()), ..config };
+    assert!(!super::fetcher(&proxied).asks_dns("b.test"), "the proxy looks names up");
 }
 
 #[tokio::test]

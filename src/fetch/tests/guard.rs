@@ -1,10 +1,15 @@
 //! The address guard and `--resolve`, as requests meet them.
 
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::server::{Server, Step, answer, dns};
+use super::server::{Server, Step, answer, dns, dns_in_turn};
 use super::{config, fetch_url, fetcher, fetcher_for, plenty, rule};
 use crate::config::Config;
+use crate::fetch::address::AddressGuard;
+use crate::fetch::dns::{Dns, Lifetimes};
+use crate::fetch::resolver::HostResolver;
 use crate::fetch::{FetchRequest, Fetcher};
 use crate::model::{ErrorKind, SkipReason};
 
@@ -95,6 +100,26 @@ async fn answers_of_dns_pass_the_guard_one_by_one() {
 }
 
 #[tokio::test]
+async fn a_name_that_turns_private_is_refused_from_then_on() {
+    let (source, asked) = dns_in_turn(vec![vec![[9, 9, 9, 9]], vec![[127, 0, 0, 1]]]).await;
+    // answers hold for no time at all
+    let lifetimes =
+        Lifetimes { least: Duration::ZERO, most: Duration::ZERO, most_of_nothing: Duration::ZERO };
+    let dns = Dns::new(source, Duration::from_secs(20), lifetimes, 4, 1 << 16);
+    let guard = Arc::new(AddressGuard::new(false, &[]));
+    let resolver = HostResolver::new(&[], guard, false, dns);
+    let first = resolver.look_up("turns.test", 80, 0).await.expect("a public address");
+    assert_eq!(first.address, Some([9, 9, 9, 9].into()));
+    // until it is asked anew, what was checked is what is connected to
+    assert_eq!(resolver.resolve("turns.test", Some(80)).await, Ok(vec![[9, 9, 9, 9].into()]));
+    let second = resolver.look_up("turns.test", 80, 0).await.expect("an answer");
+    assert_eq!(second.address, None);
+    let error = resolver.resolve("turns.test", Some(80)).await.expect_err("refused");
+    assert_eq!((error.kind, error.requested), (ErrorKind::PrivateAddress, false), "{error}");
+    assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
 async fn answers_of_dns_are_connected_to() {
     let server = Server::start(vec![answer("Connection: close\r\n", b"named")]).await;
     let (source, asked) = dns(vec![[127, 0, 0, 1]]).await;
@@ -104,7 +129,7 @@ async fn answers_of_dns_are_connected_to() {
         assert_eq!(fetch_url(&fetcher, &url).await.expect("an answer").body, b"named");
     }
     let queries = asked.load(std::sync::atomic::Ordering::SeqCst);
-    assert!(queries <= 2, "the answer is remembered, but {queries} were asked");
+    assert_eq!(queries, 1, "the answer is remembered");
 }
 
 /// The client's resolver is told no port; rules for one must hold under any interleaving.

@@ -11,7 +11,7 @@ mod through_proxy;
 use std::time::Duration;
 
 use super::{BodyReport, FetchError, FetchRequest, Fetcher, SeedHost};
-use crate::budget::InFlight;
+use crate::budget::{FetchMemory, InFlight};
 use crate::config::{Config, ResolveRule};
 
 /// A configuration for loopback, without delays.
@@ -31,8 +31,9 @@ fn config() -> Config {
 }
 
 /// Memory that nothing here fills.
-fn plenty() -> InFlight {
-    InFlight { pool: 64 << 20, one: 64 << 20 }
+fn plenty() -> FetchMemory {
+    let in_flight = InFlight { pool: 64 << 20, one: 64 << 20 };
+    FetchMemory { in_flight, answers: 1 << 20, lookups: 64, cookies: 4 << 20 }
 }
 
 fn rule(host: &str, port: Option<u16>, last: u8) -> ResolveRule {

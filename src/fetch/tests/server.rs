@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
+use hickory_resolver::config::ResolverConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
-use crate::fetch::resolver::DnsServers;
+use crate::fetch::dns::{DnsServers, servers_at};
 
 /// What a server does once it has read a request's head.
 #[derive(Debug, Clone)]
@@ -141,6 +141,12 @@ pub(super) fn no_dns() -> ResolverConfig {
 
 /// A DNS server on loopback that gives these addresses for every name, or says that there is none.
 pub(super) async fn dns(addresses: Vec<[u8; 4]>) -> (DnsServers, Arc<AtomicUsize>) {
+    dns_in_turn(vec![addresses]).await
+}
+
+/// The same with other addresses for each question after the first; the last ones stay. The
+/// questions for IPv4 are counted, those for IPv6 not: no name has any.
+pub(super) async fn dns_in_turn(turns: Vec<Vec<[u8; 4]>>) -> (DnsServers, Arc<AtomicUsize>) {
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
     let address = socket.local_addr().expect("an address");
     let asked = Arc::new(AtomicUsize::new(0));
@@ -148,21 +154,30 @@ pub(super) async fn dns(addresses: Vec<[u8; 4]>) -> (DnsServers, Arc<AtomicUsize
     tokio::spawn(async move {
         let mut query = [0; 1024];
         while let Ok((length, from)) = socket.recv_from(&mut query).await {
-            count.fetch_add(1, Ordering::SeqCst);
-            let _ = socket.send_to(&dns_answer(&query[..length], &addresses), from).await;
+            let turn = if is_ipv4(&query[..length]) {
+                count.fetch_add(1, Ordering::SeqCst)
+            } else {
+                count.load(Ordering::SeqCst)
+            };
+            let addresses = &turns[turn.min(turns.len() - 1)];
+            let _ = socket.send_to(&dns_answer(&query[..length], addresses), from).await;
         }
     });
-    let mut connection = ConnectionConfig::udp();
-    connection.port = address.port();
-    let server = NameServerConfig::new(address.ip(), true, vec![connection]);
-    (Some(ResolverConfig::from_parts(None, Vec::new(), vec![server])), asked)
+    (servers_at(&[address]), asked)
+}
+
+fn end_of_name(query: &[u8]) -> usize {
+    12 + query[12..].iter().position(|byte| *byte == 0).unwrap_or(0)
+}
+
+fn is_ipv4(query: &[u8]) -> bool {
+    query[end_of_name(query) + 2] == 1
 }
 
 /// RFC 1035 section 4: the question again, with an answer of type A per address.
 fn dns_answer(query: &[u8], addresses: &[[u8; 4]]) -> Vec<u8> {
-    let name_end = 12 + query[12..].iter().position(|byte| *byte == 0).unwrap_or(0);
-    let is_ipv4 = query[name_end + 2] == 1;
-    let given = if is_ipv4 { addresses } else { &[] };
+    let name_end = end_of_name(query);
+    let given = if is_ipv4(query) { addresses } else { &[] };
     let code = if addresses.is_empty() { 3 } else { 0 };
     let mut answer = query[..2].to_vec();
     answer.extend_from_slice(&[0x81, 0x80 | code, 0, 1, 0, given.len() as u8, 0, 0, 0, 0]);

@@ -1,9 +1,7 @@
-//! The blocks that were read last, decompressed.
+//! The blocks and pages that were read last, the blocks decompressed.
 
-use super::writer::BLOCK_BYTES;
-
-/// A buffer that has grown beyond this for an uncommonly large block is given back.
-const MOST_KEPT: usize = 4 * BLOCK_BYTES;
+/// A buffer that has grown beyond so many times the common size is given back.
+const MOST_KEPT: usize = 4;
 
 /// Blocks that compete for the same places; the least that a cache has.
 const WAYS: usize = 8;
@@ -23,14 +21,15 @@ struct Slot {
 pub(super) struct BlockCache {
     slots: Vec<Slot>,
     time: u64,
+    most_kept: usize,
 }
 
 impl BlockCache {
-    /// A cache of about so many bytes; of one set at least.
-    pub(super) fn new(bytes: usize) -> Self {
+    /// A cache of about so many bytes, for blocks of a common size; of one set at least.
+    pub(super) fn new(bytes: usize, common: usize) -> Self {
         let mut slots = Vec::new();
-        slots.resize_with((bytes / BLOCK_BYTES / WAYS).max(1) * WAYS, Slot::default);
-        Self { slots, time: 0 }
+        slots.resize_with((bytes / common / WAYS).max(1) * WAYS, Slot::default);
+        Self { slots, time: 0, most_kept: common * MOST_KEPT }
     }
 
     /// The block, made by `read` where it is not there.
@@ -50,8 +49,8 @@ impl BlockCache {
         slot.used = self.time;
         if held.is_none() {
             slot.key = None;
-            slot.raw.truncate(MOST_KEPT);
-            slot.raw.shrink_to(MOST_KEPT);
+            slot.raw.truncate(self.most_kept);
+            slot.raw.shrink_to(self.most_kept);
             read(&mut slot.raw)?;
             slot.key = key;
         }

@@ -9,7 +9,7 @@ use super::files::{Files, Found};
 use super::lanes::{Lane, LaneKey};
 use super::memtable::{Memtable, Reading};
 use crate::frontier::{Claimed, FrontierError, QueueId, Ticket};
-use crate::store::{Decoder, Malformed, decode_candidate};
+use crate::store::Malformed;
 
 impl DiskFrontier {
     pub(super) fn claim_from(
@@ -75,7 +75,7 @@ fn never_pushed(ticket: Ticket) -> FrontierError {
     FrontierError::Inconsistent { ticket, problem: "it is acknowledged but was never pushed" }
 }
 
-fn missing(ticket: Ticket) -> FrontierError {
+pub(super) fn missing(ticket: Ticket) -> FrontierError {
     FrontierError::Inconsistent { ticket, problem: "no file holds it" }
 }
 
@@ -124,7 +124,6 @@ fn from_run(
 ) -> Result<usize, Malformed> {
     let mut entries = Run::find(raw, &found.run)?;
     let mut referrer: Option<(&[u8], Arc<str>)> = None;
-    let mut before = None;
     let mut span: Option<(u64, u64)> = None;
     let mut taken = 0;
     while taken < most {
@@ -151,13 +150,9 @@ fn from_run(
             let text = entry.referrer.map(|bytes| str::from_utf8(bytes).map(|text| (bytes, Arc::from(text))));
             referrer = text.transpose().map_err(|_| Malformed)?;
         }
-        // A candidate without a referrer clears what it is given, but not that of the run.
-        if !same || before.is_none() {
-            before = referrer.as_ref().map(|(_, referrer)| Arc::clone(referrer));
-        }
-        let mut decoder = Decoder(entry.candidate);
-        let candidate = decode_candidate(&mut decoder, &mut before)?;
-        if !decoder.is_empty() || lane.waiting_on_disk == 0 {
+        let referrer = referrer.as_ref().map(|(_, referrer)| Arc::clone(referrer));
+        let candidate = entry.parts()?.candidate(referrer)?;
+        if lane.waiting_on_disk == 0 {
             return Err(Malformed);
         }
         claimed.push_back(Claimed { ticket: key.ticket(entry.sequence), candidate });

@@ -9,11 +9,14 @@ use super::cache::BlockCache;
 use super::lanes::LaneKey;
 use super::page::BlockPlace;
 use super::segment::Segment;
-use super::writer::SegmentWriter;
+use super::writer::{BLOCK_BYTES, PAGE_BYTES, SegmentWriter};
 use crate::store::{StateError, Storage};
 
 /// One place to resume a claim for so many bytes of cache.
 const RESUME_SHARE: usize = 128;
+
+/// For so many bytes of cache one of them is for pages of the index.
+const PAGE_SHARE: usize = 32;
 
 /// A file that is of no use any more, and its bytes.
 #[derive(Debug)]
@@ -38,7 +41,9 @@ pub(super) struct Files {
     /// Of these, the ones that the manifest being written does not name.
     doomed: Vec<Retired>,
     cache: BlockCache,
-    /// A page of the index, or a block as it is in its file.
+    /// Pages of the index.
+    pages: BlockCache,
+    /// A block as it is in its file.
     scratch: Vec<u8>,
     /// The run that was found last for an acknowledgement, and the age of its segment.
     last_run: Option<(RunKey, u64)>,
@@ -78,7 +83,8 @@ impl Files {
             untidy: false,
             condemned: Vec::new(),
             doomed: Vec::new(),
-            cache: BlockCache::new(cache_bytes),
+            cache: BlockCache::new(cache_bytes, BLOCK_BYTES),
+            pages: BlockCache::new(cache_bytes / PAGE_SHARE, PAGE_BYTES),
             scratch: Vec::new(),
             last_run: None,
             resumes: vec![None; (cache_bytes / RESUME_SHARE).clamp(16, 4_096).next_power_of_two()],
@@ -107,7 +113,7 @@ impl Files {
     ) -> Result<Option<Found>, StateError> {
         for index in self.index_of(floor)..self.segments.len() {
             let segment = &self.segments[index];
-            if let Some((place, run)) = segment.locate(lane, sequence, &mut self.scratch)? {
+            if let Some((place, run)) = segment.locate(lane, sequence, &mut self.pages)? {
                 return Ok(Some(Found { age: segment.age, index, place, run }));
             }
         }
@@ -248,6 +254,6 @@ impl Files {
     pub(super) fn memory_bytes(&self) -> usize {
         let segments: usize = self.segments.iter().map(Segment::memory_bytes).sum();
         let resumes = self.resumes.len() * size_of::<Option<Resume>>();
-        segments + self.cache.memory_bytes() + self.scratch.capacity() + resumes
+        segments + self.cache.memory_bytes() + self.pages.memory_bytes() + self.scratch.capacity() + resumes
     }
 }

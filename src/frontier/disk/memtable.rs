@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
+use super::parts::{Parts, encode_parts};
 use crate::model::Candidate;
-use crate::store::{Decoder, Encoder, Malformed, decode_candidate, encode_candidate};
+use crate::store::{Decoder, Encoder, Malformed};
 
 /// No entry, no referrer.
 const NONE: u32 = u32::MAX;
@@ -55,6 +56,9 @@ pub(super) struct Memtable {
     most_entries: usize,
 }
 
+/// A candidate, and the text of its referrer before it.
+pub(super) type Referred<'a> = (Option<&'a [u8]>, Parts<'a>);
+
 /// Decodes entries of the memtable one after another; they share their referrers.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
@@ -96,8 +100,7 @@ impl Memtable {
         let before = self.bytes.len();
         let referrer = self.place_referrer(candidate.referrer.as_ref());
         let start = self.bytes.len();
-        // It is written as if the one before had the same referrer: that one is kept beside it.
-        encode_candidate(candidate, candidate.referrer.as_ref(), &mut self.bytes);
+        encode_parts(candidate, &mut self.bytes);
         let index = self.entries.len() as u32;
         let length = (self.bytes.len() - start) as u32;
         self.entries.push(Entry { start: start as u32, length, referrer, next: NONE });
@@ -147,7 +150,7 @@ impl Memtable {
         let entry = self.entry(listed.next).ok_or(Malformed)?;
         listed.next = entry.next;
         listed.next_sequence += 1;
-        let mut referrer = match (&reading.referrer, entry.referrer) {
+        let referrer = match (&reading.referrer, entry.referrer) {
             (_, NONE) => None,
             (Some((place, referrer)), wanted) if *place == wanted => Some(Arc::clone(referrer)),
             (_, wanted) => {
@@ -157,23 +160,27 @@ impl Memtable {
                 Some(referrer)
             }
         };
-        decode_candidate(&mut Decoder(self.encoded(entry)), &mut referrer)
+        self.parts(entry)?.candidate(referrer)
     }
 
-    fn encoded(&self, entry: Entry) -> &[u8] {
+    fn parts(&self, entry: Entry) -> Result<Parts<'_>, Malformed> {
         let start = entry.start as usize;
-        self.bytes.get(start..start + entry.length as usize).unwrap_or_default()
+        Parts::decode(self.bytes.get(start..start + entry.length as usize).ok_or(Malformed)?)
     }
 
-    /// The entries of a lane, oldest first: referrer and encoded candidate.
-    pub(super) fn entries(&self, listed: &Listed) -> impl Iterator<Item = (Option<&[u8]>, &[u8])> {
+    /// The entries of a lane, oldest first, with their referrers.
+    pub(super) fn entries(&self, listed: &Listed) -> impl Iterator<Item = Result<Referred<'_>, Malformed>> {
         let mut next = listed.first;
         std::iter::from_fn(move || {
             let entry = self.entry(next)?;
             next = entry.next;
-            let referrer = if entry.referrer == NONE { None } else { self.referrer(entry.referrer).ok() };
-            Some((referrer, self.encoded(entry)))
+            Some(self.referred(entry))
         })
+    }
+
+    fn referred(&self, entry: Entry) -> Result<Referred<'_>, Malformed> {
+        let referrer = if entry.referrer == NONE { None } else { Some(self.referrer(entry.referrer)?) };
+        Ok((referrer, self.parts(entry)?))
     }
 
     /// Forgets all entries.

@@ -169,7 +169,7 @@ impl Merge {
                     run.lane,
                     entry.sequence,
                     entry.referrer,
-                    entry.candidate,
+                    &entry.parts().map_err(malformed)?,
                 )?;
             }
         }

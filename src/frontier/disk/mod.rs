@@ -26,6 +26,7 @@ mod lanes;
 mod memtable;
 mod merge;
 mod page;
+mod parts;
 mod ranges;
 mod segment;
 #[cfg(test)]
@@ -38,7 +39,7 @@ use std::sync::Arc;
 
 use super::{Claimed, Frontier, FrontierError, QueueId, Ticket, class_of};
 use crate::model::Candidate;
-use crate::store::{Encoder, StateError, Storage};
+use crate::store::{Encoder, Malformed, Storage};
 use files::Files;
 use lanes::{Lane, LaneKey, Lanes};
 use memtable::Memtable;
@@ -255,17 +256,18 @@ fn write_lane(
     memtable: &Memtable,
     writer: &mut SegmentWriter,
     storage: &dyn Storage,
-) -> Result<(), StateError> {
+) -> Result<(), FrontierError> {
     if lane.waiting_on_disk == 0 {
         lane.floor = age;
     }
     let mut claimed: Option<(u64, u64)> = None;
     let listed = std::mem::take(&mut lane.listed);
-    for (sequence, (referrer, candidate)) in (lane.memtable_from..).zip(memtable.entries(&listed)) {
+    for (sequence, entry) in (lane.memtable_from..).zip(memtable.entries(&listed)) {
         if lane.is_acknowledged(sequence) {
             continue;
         }
-        writer.add(storage, key, sequence, referrer, candidate)?;
+        let (referrer, parts) = entry.map_err(|Malformed| claim::missing(key.ticket(sequence)))?;
+        writer.add(storage, key, sequence, referrer, &parts)?;
         if sequence < lane.cursor {
             claimed = Some((claimed.map_or(sequence, |(first, _)| first), sequence));
         } else {

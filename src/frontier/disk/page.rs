@@ -69,15 +69,18 @@ impl<'a> PageRuns<'a> {
 
     /// Goes to the last block that begins with this sequence of a lane or before it, if one does.
     pub(super) fn skip_to(&mut self, lane: LaneKey, sequence: u64) -> Result<(), Malformed> {
-        let mut ahead = *self;
-        while !ahead.blocks.is_empty() {
-            ahead.next_block()?;
-            let mut runs = ahead.runs;
-            let first = LaneKey { queue: QueueId(runs.small()?), class: runs.byte()? };
-            if (first, runs.number()?) > (lane, sequence) {
+        let mut blocks = self.blocks;
+        let mut offset = self.block.offset.checked_add(self.block.length).ok_or(Malformed)?;
+        while !blocks.is_empty() {
+            let length = blocks.number()?;
+            let runs = Decoder(blocks.bytes()?);
+            let mut first = runs;
+            let key = LaneKey { queue: QueueId(first.small()?), class: first.byte()? };
+            if key > lane || key == lane && first.number()? > sequence {
                 break;
             }
-            *self = ahead;
+            *self = Self { blocks, block: BlockPlace { offset, length }, runs, queue: 0 };
+            offset = offset.checked_add(length).ok_or(Malformed)?;
         }
         Ok(())
     }

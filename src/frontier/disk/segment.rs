@@ -20,6 +20,7 @@
 use std::path::{Path, PathBuf};
 
 use super::block::RunKey;
+use super::cache::BlockCache;
 use super::lanes::LaneKey;
 use super::page::{BlockPlace, PageRuns};
 use crate::frontier::QueueId;
@@ -172,7 +173,7 @@ impl Segment {
         &self,
         lane: LaneKey,
         sequence: u64,
-        scratch: &mut Vec<u8>,
+        pages: &mut BlockCache,
     ) -> Result<Option<(BlockPlace, RunKey)>, StateError> {
         let after = self.fences.partition_point(|fence| (fence.lane(), fence.first) <= (lane, sequence));
         // It may be in the page before the fence, or be what the page after it begins with.
@@ -181,8 +182,8 @@ impl Segment {
             if fence.lane() > lane {
                 break;
             }
-            self.read_page(page, scratch)?;
-            let mut runs = self.page_runs(page, scratch)?;
+            let bytes = pages.get(self.number, fence.offset, |bytes| self.read_page(page, bytes))?;
+            let mut runs = self.page_runs(page, bytes)?;
             self.damage(page, runs.skip_to(lane, sequence))?;
             while let Some((place, run)) = self.damage(page, runs.next())? {
                 if run.lane == lane && run.last >= sequence {

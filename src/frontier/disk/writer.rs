@@ -7,14 +7,19 @@ use lz4_flex::block::CompressTable;
 use super::block::BlockBuilder;
 use super::lanes::LaneKey;
 use super::page::encode_block_entry;
+use super::parts::Parts;
 use super::segment::{Fence, Segment, encode_root, file_name};
 use crate::store::{Encoder, FileKind, StateError, Storage, StorageFile, header};
 
 /// A block is closed when it holds so many bytes, before compression.
 pub(super) const BLOCK_BYTES: usize = 4 << 10;
 
+/// A block that holds so many bytes is closed when the next entry is of another lane: lanes are
+/// claimed at different times, and each time the whole block is decompressed.
+const LANE_BYTES: usize = 1 << 10;
+
 /// A page of the index is closed when it has so many bytes.
-const PAGE_BYTES: usize = 1 << 10;
+pub(super) const PAGE_BYTES: usize = 1 << 10;
 
 /// So many bytes are written at once.
 const WRITE_BYTES: usize = 64 << 10;
@@ -68,13 +73,15 @@ impl SegmentWriter {
         lane: LaneKey,
         sequence: u64,
         referrer: Option<&[u8]>,
-        candidate: &[u8],
+        parts: &Parts<'_>,
     ) -> Result<(), StateError> {
-        let needed = candidate.len() + referrer.map_or(0, <[u8]>::len);
-        if self.block.len() > 0 && self.block.len() + needed > BLOCK_BYTES {
+        let needed = parts.memory_bytes() + referrer.map_or(0, <[u8]>::len);
+        let held = self.block.len();
+        let other_lane = self.block.runs().last().is_some_and(|run| run.lane != lane);
+        if held > 0 && (held + needed > BLOCK_BYTES || held >= LANE_BYTES && other_lane) {
             self.close_block(storage)?;
         }
-        self.block.add(lane, sequence, referrer, candidate);
+        self.block.add(lane, sequence, referrer, parts);
         self.entries += 1;
         Ok(())
     }

@@ -78,7 +78,7 @@ impl LogReader {
     ///
     /// # Errors
     /// [`StateError::Damaged`] where it is missing or has no whole beginning: only a log that was
-    /// made and synced is ever asked for. [`StateError::Newer`], [`StateError::Io`].
+    /// made and synced is ever asked for. [`StateError::Newer`], [`StateError::Older`], [`StateError::Io`].
     pub fn open(storage: &dyn Storage, path: &Path) -> Result<Self, StateError> {
         let file = match storage.open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

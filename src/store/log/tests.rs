@@ -30,7 +30,7 @@ fn read(storage: &dyn Storage, path: &Path) -> Read {
         Ok(reader) => reader,
         Err(StateError::Damaged { offset, .. }) => return Read { records, end: Err(offset) },
         // A flipped version; nothing was read.
-        Err(StateError::Newer { .. }) => return Read { records, end: Err(12) },
+        Err(StateError::Newer { .. } | StateError::Older { .. }) => return Read { records, end: Err(12) },
         Err(error) => panic!("{error}"),
     };
     loop {

@@ -1,12 +1,12 @@
 //! Candidates of doubts in compressed blocks, in order of number.
 //!
-//! In a block the candidates follow one another as [`encode_candidate`] writes them, the links of
-//! one page with one referrer; the whole is an LZ4 block.
+//! In a block the candidates follow one another as [`encode_candidate_without_key`] writes them, the
+//! links of one page with one referrer; the whole is an LZ4 block. The keys are the spool's matter.
 
 use std::sync::Arc;
 
-use crate::model::Candidate;
-use crate::store::{Decoder, Malformed, decode_candidate, encode_candidate};
+use crate::model::{Candidate, UrlKey};
+use crate::store::{Decoder, Malformed, decode_candidate_without_key, encode_candidate_without_key};
 
 /// Bytes of candidates from which on a block is ended.
 const BLOCK_BYTES: usize = 32 << 10;
@@ -37,8 +37,12 @@ pub(super) struct Packed {
 
 impl Open {
     pub(super) fn push(&mut self, candidate: &Candidate) {
-        encode_candidate(candidate, self.referrer.as_ref(), &mut self.raw);
-        self.referrer.clone_from(&candidate.referrer);
+        encode_candidate_without_key(candidate, self.referrer.as_ref(), &mut self.raw);
+        let (last, this) = (self.referrer.as_ref(), candidate.referrer.as_ref());
+        // to count another holder costs more than to look
+        if last.map(Arc::as_ptr) != this.map(Arc::as_ptr) {
+            self.referrer.clone_from(&candidate.referrer);
+        }
         self.count += 1;
     }
 
@@ -78,9 +82,13 @@ impl Open {
         packed
     }
 
-    /// Shows every candidate, with its place in the block.
-    pub(super) fn visit(&self, visit: impl FnMut(u64, Candidate)) -> Result<(), Malformed> {
-        decode(&self.raw, self.count, visit)
+    /// Shows every candidate, with its place in the block; `key` tells the key of each place.
+    pub(super) fn visit(
+        &self,
+        key: impl Fn(u64) -> UrlKey,
+        visit: impl FnMut(u64, Candidate),
+    ) -> Result<(), Malformed> {
+        decode(&self.raw, self.count, key, visit)
     }
 }
 
@@ -90,17 +98,22 @@ impl Packed {
         (self.bytes.len() + BLOCK_OVERHEAD) as u64
     }
 
-    /// Shows every candidate, with its place in the block.
-    pub(super) fn visit(&self, visit: impl FnMut(u64, Candidate)) -> Result<(), Malformed> {
-        unpack(&self.bytes, self.raw_length, self.count, visit)
+    /// As [`Open::visit`].
+    pub(super) fn visit(
+        &self,
+        key: impl Fn(u64) -> UrlKey,
+        visit: impl FnMut(u64, Candidate),
+    ) -> Result<(), Malformed> {
+        unpack(&self.bytes, self.raw_length, self.count, key, visit)
     }
 }
 
-/// Shows every candidate of a compressed block, with its place in it.
+/// As [`Open::visit`], of a compressed block.
 pub(super) fn unpack(
     bytes: &[u8],
     raw_length: usize,
     count: u64,
+    key: impl Fn(u64) -> UrlKey,
     visit: impl FnMut(u64, Candidate),
 ) -> Result<(), Malformed> {
     // LZ4 makes nothing more than 255 times smaller, so nothing larger is allocated in vain
@@ -108,14 +121,19 @@ pub(super) fn unpack(
         return Err(Malformed);
     }
     let raw = lz4_flex::block::decompress(bytes, raw_length).map_err(|_| Malformed)?;
-    decode(&raw, count, visit)
+    decode(&raw, count, key, visit)
 }
 
-fn decode(raw: &[u8], count: u64, mut visit: impl FnMut(u64, Candidate)) -> Result<(), Malformed> {
+fn decode(
+    raw: &[u8],
+    count: u64,
+    key: impl Fn(u64) -> UrlKey,
+    mut visit: impl FnMut(u64, Candidate),
+) -> Result<(), Malformed> {
     let mut decoder = Decoder(raw);
     let mut referrer = None;
     for place in 0..count {
-        visit(place, decode_candidate(&mut decoder, &mut referrer)?);
+        visit(place, decode_candidate_without_key(&mut decoder, key(place), &mut referrer)?);
     }
     if decoder.is_empty() { Ok(()) } else { Err(Malformed) }
 }

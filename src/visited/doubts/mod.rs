@@ -247,11 +247,13 @@ impl Doubts {
             return Ok(());
         }
         let packed = self.packed.partition_point(|block| block.first + block.count <= number);
-        let shown = match self.packed.get(packed) {
-            Some(block) => block.visit(|place, candidate| visit(block.first + place, candidate)),
-            None => {
-                self.open.visit(|place, candidate| visit(self.next - self.open.count() + place, candidate))
-            }
+        let packed = self.packed.get(packed);
+        let first = packed.map_or(self.next - self.open.count(), |block| block.first);
+        let key = |place| key_of(&self.keys, self.first_in_memory(), first + place);
+        let visit = |place, candidate| visit(first + place, candidate);
+        let shown = match packed {
+            Some(block) => block.visit(key, visit),
+            None => self.open.visit(key, visit),
         };
         // what was never written cannot be damaged but by memory itself
         shown.map_err(|malformed| StateError::Io {
@@ -314,6 +316,11 @@ impl Doubts {
         self.poisoned = result.is_err();
         Ok(result?)
     }
+}
+
+/// The key of a doubt, where `keys` are those from number `first` on; 0 where it is retired.
+fn key_of(keys: &[UrlKey], first: u64, number: u64) -> UrlKey {
+    number.checked_sub(first).and_then(|place| keys.get(place as usize)).copied().unwrap_or_default()
 }
 
 /// Where there are far more than `most`, only the lowest keys stay, each with its lowest number.

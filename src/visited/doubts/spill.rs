@@ -6,9 +6,10 @@
 //!   doubts in it                            4
 //!   bytes before compression                4
 //!   bytes after                             4
-//!   CRC-32 of the compressed bytes          4
+//!   CRC-32 of keys and compressed bytes     4
 //!   CRC-32 of these 16 bytes, begun with the number of the first doubt (its low 32 bits)  4
-//!   compressed candidates
+//!   keys of the doubts in it, 0 for those that were retired before   8 each
+//!   compressed candidates, without their keys
 //! keys, ascending, no key twice, in blocks of 170 but for the last:
 //!   key                                     8 each
 //!   number of the first doubt with this key, less that of the file's first  4 each
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 
 use super::super::shelf::{RestoreError, Shelf};
 use super::block::{self, Packed};
+use super::key_of;
 use crate::model::{Candidate, UrlKey};
 use crate::store::{Decoder, Encoder, FileKind, HEADER_BYTES, Malformed, StateError, StorageFile, header};
 
@@ -31,8 +33,8 @@ const CHECKSUM_BYTES: usize = 4;
 /// Keys of a whole block.
 const BLOCK_KEYS: usize = 170;
 const KEY_BLOCK_BYTES: usize = BLOCK_KEYS * ENTRY_BYTES + CHECKSUM_BYTES;
-/// Key blocks read at a time.
-const READ_BLOCKS: u64 = 4;
+/// Key blocks read at a time at most.
+const READ_BLOCKS: u64 = 8;
 const BLOCK_HEADER_BYTES: usize = 20;
 /// Bytes gathered before they are written.
 const WRITE_BYTES: usize = 64 << 10;
@@ -90,7 +92,7 @@ impl Spill {
         let (number, path, file) = shelf.create()?;
         let mut out = Out { file, path, buffer: header(FileKind::Doubts).to_vec(), written: 0 };
         for block in blocks {
-            out.block(block)?;
+            out.block(block, |number| key_of(keys, first_key, number))?;
         }
         let keys_at = out.written + out.buffer.len() as u64;
         let before = (first_key - first) as u32;
@@ -141,8 +143,11 @@ impl Spill {
             return Ok(());
         }
         let file = files.open(&self.path)?;
+        // keys are spread evenly, so it is about known how many blocks hold those asked for
+        let share = (high - low) as f64 / UrlKey::MAX as f64;
+        let wanted = (blocks as f64 * share) as u64 + 2;
         while self.cursor < blocks {
-            let read = READ_BLOCKS.min(blocks - self.cursor);
+            let read = wanted.min(READ_BLOCKS).min(blocks - self.cursor);
             let offset = self.keys_at + self.cursor * KEY_BLOCK_BYTES as u64;
             let length = (read * KEY_BLOCK_BYTES as u64).min(self.bytes() - offset) as usize;
             buffer.resize(length, 0);
@@ -188,21 +193,23 @@ impl Spill {
         let mut at = from.filter(|from| from.spill == self.number && from.first <= number).unwrap_or(start);
         loop {
             let head = self.block_header(&*file, at)?;
-            let stored = u64::from(head.stored);
             let next = Position {
                 spill: self.number,
-                offset: at.offset + BLOCK_HEADER_BYTES as u64 + stored,
+                offset: at.offset + BLOCK_HEADER_BYTES as u64 + head.length(),
                 first: at.first + u64::from(head.count),
             };
             if number < next.first {
-                let mut bytes = vec![0; head.stored as usize];
+                let mut bytes = vec![0; head.length() as usize];
                 let offset = at.offset + BLOCK_HEADER_BYTES as u64;
                 self.read(&*file, offset, &mut bytes)?;
                 let bad = |problem| StateError::damaged(&self.path, at.offset, problem);
                 if crc32fast::hash(&bytes) != head.checksum {
                     return Err(bad("a block of doubts fails its checksum"));
                 }
-                block::unpack(&bytes, head.raw as usize, u64::from(head.count), |place, candidate| {
+                let (keys, packed) = bytes.split_at(head.keys_length() as usize);
+                let keys = keys.as_chunks().0;
+                let key = |place: u64| keys.get(place as usize).map_or(0, |key| UrlKey::from_le_bytes(*key));
+                block::unpack(packed, head.raw as usize, u64::from(head.count), key, |place, candidate| {
                     visit(at.first + place, candidate);
                 })
                 .map_err(|_| bad("a block of doubts is malformed"))?;
@@ -223,11 +230,12 @@ impl Spill {
             let at = index * 4;
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         });
-        let end = at.offset + BLOCK_HEADER_BYTES as u64 + u64::from(stored);
+        let header = BlockHeader { count, raw, stored, checksum: body };
+        let end = at.offset + BLOCK_HEADER_BYTES as u64 + header.length();
         if checksum(at.first, &bytes[..16]) != head || count == 0 || end > self.keys_at {
             return Err(bad());
         }
-        Ok(BlockHeader { count, raw, stored, checksum: body })
+        Ok(header)
     }
 
     fn read(&self, file: &dyn StorageFile, offset: u64, buffer: &mut [u8]) -> Result<(), StateError> {
@@ -247,6 +255,18 @@ struct BlockHeader {
     checksum: u32,
 }
 
+impl BlockHeader {
+    /// Bytes of the keys behind it.
+    fn keys_length(&self) -> u64 {
+        u64::from(self.count) * size_of::<UrlKey>() as u64
+    }
+
+    /// Bytes that belong to it.
+    fn length(&self) -> u64 {
+        self.keys_length() + u64::from(self.stored)
+    }
+}
+
 fn checksum(begun_with: u64, bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new_with_initial(begun_with as u32);
     hasher.update(bytes);
@@ -262,15 +282,21 @@ struct Out {
 }
 
 impl Out {
-    fn block(&mut self, block: &Packed) -> Result<(), StateError> {
+    fn block(&mut self, block: &Packed, key: impl Fn(u64) -> UrlKey) -> Result<(), StateError> {
         let start = self.buffer.len();
-        let body = crc32fast::hash(&block.bytes);
-        for number in [block.count as u32, block.raw_length as u32, block.bytes.len() as u32, body] {
-            self.buffer.extend_from_slice(&number.to_le_bytes());
+        self.buffer.extend_from_slice(&[0; BLOCK_HEADER_BYTES]);
+        for number in block.first..block.first + block.count {
+            self.buffer.extend_from_slice(&key(number).to_le_bytes());
         }
-        let head = checksum(block.first, &self.buffer[start..]);
-        self.buffer.extend_from_slice(&head.to_le_bytes());
         self.buffer.extend_from_slice(&block.bytes);
+        let (head, body) = self.buffer[start..].split_at_mut(BLOCK_HEADER_BYTES);
+        let body = crc32fast::hash(body);
+        let numbers = [block.count as u32, block.raw_length as u32, block.bytes.len() as u32, body];
+        for (place, number) in head.as_chunks_mut().0.iter_mut().zip(numbers) {
+            *place = number.to_le_bytes();
+        }
+        let sum = checksum(block.first, &head[..16]);
+        head[16..].copy_from_slice(&sum.to_le_bytes());
         self.write_if_full()
     }
 

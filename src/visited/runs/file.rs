@@ -25,9 +25,13 @@ const BLOCK_BYTES: usize = BLOCK_KEYS * KEY_BYTES + CHECKSUM_BYTES;
 /// Bytes gathered before they are written.
 const WRITE_BYTES: usize = 4 * BLOCK_BYTES;
 
-/// What a writer or a cursor takes of memory.
+/// Blocks that a look-up reads at a time at most.
+pub(super) const MOST_READ: u64 = 4;
+
+/// What a writer, a cursor or a look-up takes of memory.
 pub(super) const WRITER_BYTES: u64 = WRITE_BYTES as u64;
 pub(super) const CURSOR_BYTES: u64 = BLOCK_BYTES as u64;
+pub(super) const LOOKUP_BYTES: u64 = MOST_READ * BLOCK_BYTES as u64;
 
 /// A file of sorted keys.
 #[derive(Debug)]
@@ -40,19 +44,25 @@ pub(super) struct Run {
     file: Box<dyn StorageFile>,
 }
 
-/// A block that was read, or none.
+/// Adjacent blocks that were read, or none.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     bytes: Vec<u8>,
 }
 
 impl Block {
-    /// Its keys, as they stand in the file; the checksum behind them is too short to be one.
+    /// The keys of the only block, as they stand in the file.
     pub(super) fn raw(&self) -> &[[u8; KEY_BYTES]] {
+        // the checksum behind them is too short to be one
         self.bytes.as_chunks().0
     }
 
-    /// The key at a place.
+    /// The keys of each block, as they stand in the file.
+    pub(super) fn each(&self) -> impl Iterator<Item = &[[u8; KEY_BYTES]]> {
+        self.bytes.chunks(BLOCK_BYTES).map(|block| block.as_chunks().0)
+    }
+
+    /// The key at a place of the only block.
     pub(super) fn get(&self, place: usize) -> Option<UrlKey> {
         self.raw().get(place).map(|key| UrlKey::from_le_bytes(*key))
     }
@@ -90,19 +100,34 @@ impl Run {
 
     /// Reads a block, which must be one of the run's.
     pub(super) fn read(&self, index: u64, block: &mut Block) -> Result<(), StateError> {
-        let keys = (self.keys - index * BLOCK_KEYS as u64).min(BLOCK_KEYS as u64) as usize;
+        self.read_some(index, 1, block)
+    }
+
+    /// Reads adjacent blocks, which must be of the run, at once.
+    pub(super) fn read_some(&self, index: u64, count: u64, into: &mut Block) -> Result<(), StateError> {
+        let keys = (self.keys - index * BLOCK_KEYS as u64).min(count * BLOCK_KEYS as u64) as usize;
         let offset = HEADER_BYTES as u64 + index * BLOCK_BYTES as u64;
-        block.bytes.resize(keys * KEY_BYTES + CHECKSUM_BYTES, 0);
-        self.file.read_at(offset, &mut block.bytes).map_err(|source| {
+        into.bytes.resize(keys * KEY_BYTES + count as usize * CHECKSUM_BYTES, 0);
+        let read = self.file.read_at(offset, &mut into.bytes).map_err(|source| {
             if source.kind() == std::io::ErrorKind::UnexpectedEof {
                 return StateError::damaged(&self.path, offset, "it ends too early");
             }
             StateError::io(&self.path)(source)
-        })?;
-        let (keys, stored) = block.bytes.split_at(keys * KEY_BYTES);
-        if stored != checksum(index, keys).to_le_bytes() {
-            block.bytes.clear();
-            return Err(StateError::damaged(&self.path, offset, "a block of keys fails its checksum"));
+        });
+        let checked = read.and_then(|()| self.check(index, &into.bytes));
+        if checked.is_err() {
+            into.bytes.clear();
+        }
+        checked
+    }
+
+    fn check(&self, first: u64, blocks: &[u8]) -> Result<(), StateError> {
+        for (index, block) in (first..).zip(blocks.chunks(BLOCK_BYTES)) {
+            let (keys, stored) = block.split_at(block.len().saturating_sub(CHECKSUM_BYTES));
+            if stored != checksum(index, keys).to_le_bytes() {
+                let offset = HEADER_BYTES as u64 + index * BLOCK_BYTES as u64;
+                return Err(StateError::damaged(&self.path, offset, "a block of keys fails its checksum"));
+            }
         }
         Ok(())
     }

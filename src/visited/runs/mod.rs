@@ -6,17 +6,17 @@
 //! Loguinov 2008). So a key is written about once per tier, and a look-up meets a few runs per tier.
 //!
 //! **Look-ups.** The keys asked are sorted and walked along each run, the largest first; only the
-//! blocks that may hold one of them are read. Few keys cost one block (about 2 µs) per key and run;
-//! many cost each block once. [`LookupCost`] tells what a look-up would read. A key found drops out,
-//! and most that are asked are repeats, so the smaller runs see few of them.
+//! blocks that may hold one of them are read, adjacent ones at once. Few keys cost one block (about
+//! 2 µs) per key and run; many cost each block once. [`LookupCost`] tells what a look-up would read. A
+//! key found drops out, and most that are asked are repeats, so the smaller runs see few of them.
 //!
 //! **Merges** go on in proportion to what is appended, so nobody waits for one: for each key as many
 //! steps as there are tiers, and two. The smallest tier goes first. Inputs stay readable until the
 //! output is whole. Runs from [`LARGEST_RUN`] on are not merged again, which bounds the disk that a
 //! merge takes beside.
 //!
-//! **Memory**: `batch_bytes` (a third of it for sorting), `fence_bytes`, and 68 to 100 KiB for each
-//! merge under way, one per tier at most. Files held open are not counted.
+//! **Memory**: `batch_bytes` (a third of it for sorting), `fence_bytes`, 32 KiB for look-ups, and 68 to
+//! 100 KiB for each merge under way, one per tier at most. Files held open are not counted.
 
 mod fence;
 mod file;
@@ -265,13 +265,7 @@ impl DiskKeys {
 
     fn remove_seen_from_runs(&mut self, asked: &mut Vec<(UrlKey, u64)>) -> Result<(), StateError> {
         for held in &self.runs {
-            let mut lookup = Lookup::new(&held.run, &held.fence, &mut self.block);
-            let mut kept = 0;
-            for index in 0..asked.len() {
-                asked[kept] = asked[index];
-                kept += usize::from(!lookup.holds(asked[index].0)?);
-            }
-            asked.truncate(kept);
+            Lookup::new(&held.run, &held.fence, &mut self.block).remove_seen(asked)?;
         }
         Ok(())
     }
@@ -322,7 +316,7 @@ impl ExactKeys for DiskKeys {
         let batch = (self.batch.capacity() * size_of::<UrlKey>()) as u64;
         let fences: u64 = self.runs.iter().map(|held| held.fence.bytes()).sum();
         let merges: u64 = self.merges.iter().map(Merge::bytes).sum();
-        batch + fences + merges + file::CURSOR_BYTES
+        batch + fences + merges + file::LOOKUP_BYTES
     }
 
     fn is_durable(&self) -> bool {

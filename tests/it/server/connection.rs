@@ -76,7 +76,7 @@ fn is_tick(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
-fn parse(head: &[u8]) -> Option<Request> {
+pub(crate) fn parse(head: &[u8]) -> Option<Request> {
     let at = now();
     let text = String::from_utf8_lossy(head);
     let mut lines = text.split("\r\n");

@@ -8,6 +8,7 @@ mod connection;
 mod script;
 
 pub(crate) use answer::{Answer, Body, brotli_stored, deflate, gzip, page, zstd};
+pub(crate) use connection::parse;
 pub(crate) use script::Script;
 
 use crate::harness::{guard, size};

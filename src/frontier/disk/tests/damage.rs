@@ -42,7 +42,9 @@ fn refused(result: Result<(), FrontierError>, path: &Path, length: u64, what: &s
             assert!(offset <= length, "{what}: {offset}");
         }
         // A version that this program does not know, where the version is.
-        Err(FrontierError::State(StateError::Newer { file, .. })) => assert_eq!(file, path, "{what}"),
+        Err(FrontierError::State(StateError::Newer { file, .. } | StateError::Older { file, .. })) => {
+            assert_eq!(file, path, "{what}")
+        }
         other => panic!("{what}: expected damage, got {other:?}"),
     }
 }

@@ -1,0 +1,198 @@
+//! Names: looked up outside of the slots of requests, remembered, and what their failures mean.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::harness::{crawl, crawl_guarded};
+use crate::name_server::{NameServer, Reply};
+use crate::server::{Answer, Script, Server, page};
+
+fn loopback() -> Reply {
+    Reply::Addresses(vec![Ipv4Addr::LOCALHOST.into()])
+}
+
+/// A server on which every host has the same pages.
+fn site() -> Server {
+    Server::start(
+        Script::new().on("/", page(&["/a", "/b"])).on("/a", page::<&str>(&[])).on("/b", page(&["/"])),
+    )
+}
+
+#[test]
+fn slow_names_hold_up_only_their_own_hosts() {
+    // room for a look-up of each
+    slow_names("1GiB");
+}
+
+#[test]
+fn slow_names_give_way_where_there_is_little_room() {
+    // room for 16 look-ups at a time
+    slow_names("20MiB");
+}
+
+fn slow_names(memory: &str) {
+    let (silent, healthy) = (40, 20);
+    let server = Arc::new(site());
+    let fetched = Arc::clone(&server);
+    // the silent ones are answered once all pages of the healthy ones have been asked for
+    let names = NameServer::start(move |question, _| {
+        if question.name.starts_with("silent") {
+            let all = healthy * 3;
+            let done = || fetched.pages().len() >= all;
+            while !done() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        loopback()
+    });
+    let silent_seeds = (0..silent).map(|n| server.url_of(&format!("silent{n}.test"), "/"));
+    let healthy_seeds = (0..healthy).map(|n| server.url_of(&format!("healthy{n}.test"), "/"));
+    let mut arguments: Vec<String> = silent_seeds.chain(healthy_seeds).collect();
+    // fewer slots than silent names: were a look-up to take one, nobody else would get on
+    arguments.extend(["--dns".to_owned(), names.authority(), "--concurrency".into(), "4".into()]);
+    arguments.extend(["--connect-timeout", "100s", "--memory", memory].map(str::to_owned));
+    let run = crawl(&arguments);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(run.pages.len(), 3 * (silent + healthy));
+    assert!(run.pages.iter().all(|page| page["attempts"] == 1 && page["status"] == 200));
+    let hosts: Vec<String> = server.log().into_iter().map(|request| request.host).collect();
+    let first_silent = hosts.iter().position(|host| host.starts_with("silent")).unwrap();
+    let last_healthy = hosts.iter().rposition(|host| host.starts_with("healthy")).unwrap();
+    assert!(last_healthy < first_silent, "{hosts:?}");
+    assert_eq!(run.skips("host_unreachable"), 0, "no look-up failed: {}", run.stderr);
+}
+
+#[test]
+fn a_name_that_does_not_exist_is_a_verdict_on_all_that_its_host_has() {
+    let names = NameServer::start(|question, _| match question.name.as_str() {
+        "here.test" => loopback(),
+        _ => Reply::NoSuchName(3600),
+    });
+    let server = Server::start(Script::new().rule(|request| {
+        let port = request.header("host")?.rsplit_once(':')?.1;
+        let links: Vec<String> = (0..20).map(|n| format!("http://gone.test:{port}/{n}")).collect();
+        match request.path.as_str() {
+            "/" => Some(page(&[links.as_slice(), &["/more".to_owned()]].concat())),
+            "/more" => {
+                Some(page(&[format!("http://gone.test:{port}/later"), format!("http://x.gone.test:{port}/")]))
+            }
+            _ => None,
+        }
+    }));
+    let run = crawl(&[
+        &server.url_of("here.test", "/"),
+        "--dns",
+        &names.authority(),
+        "--scope",
+        "any",
+        "--concurrency",
+        "1",
+    ]);
+    assert_eq!(run.urls(), [server.url_of("here.test", "/"), server.url_of("here.test", "/more")]);
+    assert_eq!(run.skips("host_unreachable"), 22);
+    for row in run.skipped.iter().filter(|row| row["reason"] == "host_unreachable") {
+        assert!(row["detail"].as_str().unwrap().contains("no such host"), "{row}");
+    }
+    assert_eq!(names.asked("gone.test"), (1, 1), "{:?}", names.log());
+    assert_eq!(names.asked("x.gone.test"), (1, 1));
+    assert_eq!(names.asked("here.test"), (1, 1));
+}
+
+#[test]
+fn a_server_that_fails_is_asked_again() {
+    // one look-up puts each question twice at most
+    let names = NameServer::start(|question, before| match question.name.as_str() {
+        "mends.test" if before >= 2 => loopback(),
+        _ => Reply::Failure,
+    });
+    let server = site();
+    let run = crawl(&[
+        server.url_of("mends.test", "/").as_str(),
+        &server.url_of("never.test", "/"),
+        "--dns",
+        &names.authority(),
+    ]);
+    assert_eq!(run.pages.len(), 3, "{:?} {}", run.urls(), run.stderr);
+    assert_eq!(run.skip_reason(&server.url_of("never.test", "/")), Some("host_unreachable"));
+    assert!(names.asked("never.test").0 >= 3, "{:?}", names.log());
+    assert!(server.log().iter().all(|request| request.host == "mends.test"));
+}
+
+#[test]
+fn addresses_of_both_families_are_asked_for_and_tried() {
+    let names = NameServer::start(|question, _| {
+        let unused = IpAddr::from([127, 0, 0, 77]);
+        match question.name.as_str() {
+            // nothing listens at the first two
+            "both.test" => {
+                Reply::Addresses(vec![unused, Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()])
+            }
+            "six.test" => Reply::Addresses(vec![Ipv4Addr::LOCALHOST.to_ipv6_mapped().into()]),
+            _ => Reply::NoSuchName(60),
+        }
+    });
+    let server = site();
+    let run = crawl(&[
+        server.url_of("both.test", "/").as_str(),
+        &server.url_of("six.test", "/"),
+        "--dns",
+        &names.authority(),
+    ]);
+    assert_eq!(run.pages.len(), 6, "{:?} {}", run.urls(), run.stderr);
+    assert_eq!((names.asked("both.test"), names.asked("six.test")), ((1, 1), (1, 1)));
+}
+
+#[test]
+fn a_public_name_of_a_private_address_is_refused() {
+    let names = NameServer::start(|_, _| loopback());
+    let evil = site();
+    let server = Server::start(Script::new().rule({
+        let links = [evil.url_of("inside.test", "/"), evil.url_of("inside.test", "/a")];
+        move |request| (request.path == "/").then(|| page(&links))
+    }));
+    let run = crawl_guarded(&[&server.url("/"), "--dns", &names.authority(), "--scope", "any"]);
+    assert_eq!(run.urls(), [server.url("/")]);
+    assert_eq!(run.skips("private_address"), 2, "{:?}", run.skipped);
+    assert_eq!(evil.log().len(), 0);
+    assert_eq!(names.asked("inside.test"), (1, 1));
+}
+
+#[test]
+fn what_needs_no_name_server_asks_none() {
+    let names = NameServer::start(|_, _| Reply::Silence);
+    let server = site();
+    let run = crawl(&[
+        server.url("/").as_str(),
+        &server.url_of("ruled.test", "/"),
+        "--resolve",
+        &server.resolve("ruled.test"),
+        "--dns",
+        &names.authority(),
+    ]);
+    assert_eq!(run.pages.len(), 6, "{:?}", run.urls());
+    assert_eq!(names.log(), []);
+}
+
+#[test]
+fn a_redirect_to_another_name_waits_for_its_look_up() {
+    let names = NameServer::start(|question, _| match question.name.as_str() {
+        "nowhere.test" => Reply::NoSuchName(60),
+        _ => loopback(),
+    });
+    let server =
+        Server::start(Script::new().on_host("there.test", "/", Answer::html("there")).rule(|request| {
+            let port = request.header("host")?.rsplit_once(':')?.1;
+            let to = |host: &str| Some(Answer::redirect(302, &format!("http://{host}.test:{port}/")));
+            match (request.host.as_str(), request.path.as_str()) {
+                ("first.test", "/") => to("there"),
+                ("second.test", "/") => to("nowhere"),
+                _ => None,
+            }
+        }));
+    let seeds = [server.url_of("first.test", "/"), server.url_of("second.test", "/")];
+    let run = crawl(&[&seeds[0], &seeds[1], "--dns", &names.authority()]);
+    assert_eq!(run.page(&server.url_of("there.test", "/"))["status"], 200);
+    assert_eq!(run.skip_reason(&server.url_of("nowhere.test", "/")), Some("host_unreachable"));
+    assert_eq!(run.pages.len(), 3, "{:?}", run.urls());
+}
