@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use super::canonical::{self, Fate};
 use super::core::{Core, CoreError, ROBOTS_VALIDITY};
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::journal::KeptAttempt;
@@ -26,6 +27,22 @@ pub(super) struct Found<'a> {
     pub(super) hops: u32,
     pub(super) carries_scope: bool,
     pub(super) scope_generation: u64,
+    /// The page is what another one embeds.
+    pub(super) is_resource: bool,
+}
+
+impl Found<'_> {
+    /// The depth of what was found there in this way. Links add a step; redirects, seeds, canonical
+    /// pages and what sitemaps name add none. What a page embeds belongs to it, but what that embeds in turn does not, or
+    /// `--depth` would not bound a chain of such.
+    fn depth_of(&self, via: Via) -> u32 {
+        let adds = match via {
+            Via::Redirect | Via::Seed | Via::Canonical | Via::SitemapFile | Via::Sitemap => false,
+            Via::Resource => self.is_resource,
+            _ => true,
+        };
+        self.depth + u32::from(adds)
+    }
 }
 
 impl Core {
@@ -215,7 +232,8 @@ impl Core {
     }
 
     fn finish_page(&mut self, page: PageOutcome) -> Result<(), CoreError> {
-        let PageOutcome { job, record, line, links, body, scope_generation, sitemap, .. } = page;
+        let PageOutcome { job, record, line, mut links, canonical, body, scope_generation, sitemap, .. } =
+            page;
         let candidate = &job.attempt.candidate;
         let found = Found {
             url: Some(&candidate.url),
@@ -223,8 +241,22 @@ impl Core {
             hops: candidate.hops + u32::from(candidate.via == Via::SitemapFile),
             carries_scope: candidate.carries_scope,
             scope_generation,
+            is_resource: candidate.via == Via::Resource,
         };
-        let accepted = self.ask(&links, &found)?;
+        let mut accepted = Vec::new();
+        if let Some(named) = canonical {
+            let refused = self.counters.skipped_before_queue.total();
+            accepted = self.ask(&named, &found)?;
+            let fate = match () {
+                () if !accepted.is_empty() => Fate::Queued,
+                () if self.counters.skipped_before_queue.total() > refused => Fate::Refused,
+                () => Fate::Met,
+            };
+            if canonical::hands_over(candidate, &named.text, fate) {
+                canonical::withhold(&mut links);
+            }
+        }
+        accepted.extend(self.ask(&links, &found)?);
         self.write_record(job.origin, &record, &line, body.as_deref())?;
         if let Some(note) = sitemap {
             self.note_sitemap(note);
@@ -245,8 +277,14 @@ impl Core {
         taken: u64,
         carries_scope: bool,
     ) -> Result<(), CoreError> {
-        let found =
-            Found { url: None, depth: 0, hops: 0, carries_scope, scope_generation: self.scope_generation() };
+        let found = Found {
+            url: None,
+            depth: 0,
+            hops: 0,
+            carries_scope,
+            scope_generation: self.scope_generation(),
+            is_resource: false,
+        };
         self.take_in(seeds, &found)?;
         self.seeds_taken = taken;
         self.journal.seeds(taken);
@@ -293,7 +331,7 @@ impl Core {
         let mut referrer: Option<Arc<str>> = None;
         for (link, answer) in wanted.iter().zip(&answers) {
             if *answer == Answer::Repeat {
-                self.repeat(link.key, found.depth + depth_step(link.via));
+                self.repeat(link.key, found.depth_of(link.via));
                 continue;
             }
             let referrer = match (&referrer, found.url) {
@@ -406,7 +444,7 @@ impl Core {
             reason,
             detail: detail.as_deref(),
             via: link.via,
-            depth: found.depth + depth_step(link.via),
+            depth: found.depth_of(link.via),
             referrer: found.url,
         };
         Self::write_skipped(&mut self.files, &mut self.sinks, &row)
@@ -480,20 +518,15 @@ impl Core {
     }
 }
 
-/// Links add a step to the depth; redirects, seeds, and what sitemaps name, none.
-fn depth_step(via: Via) -> u32 {
-    u32::from(!matches!(via, Via::Redirect | Via::Seed | Via::SitemapFile | Via::Sitemap))
-}
-
 fn new_candidate(batch: &LinkBatch, link: &Link, found: &Found<'_>, referrer: Option<Arc<str>>) -> Candidate {
     Candidate {
         url: batch.url(link).into(),
         origin_length: link.origin_length,
         key: link.key,
-        depth: found.depth + depth_step(link.via),
+        depth: found.depth_of(link.via),
         via: link.via,
         hops: match link.via {
-            Via::Redirect => found.hops + 1,
+            Via::Redirect | Via::Canonical => found.hops + 1,
             Via::SitemapFile => found.hops,
             _ => 0,
         },

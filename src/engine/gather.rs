@@ -6,6 +6,7 @@
 use std::collections::hash_map::Entry;
 use std::sync::PoisonError;
 
+use super::canonical;
 use super::job::PageOutcome;
 use super::worker::{Scratch, Shared};
 use crate::extract::Extracted;
@@ -32,27 +33,47 @@ pub(super) fn take_links(
     };
     let base = page.base_url(&url);
     let resolver = shared.canonicalizer.resolver(&base, Some(page.encoding));
-    if let Some(href) = &page.rel_canonical {
-        outcome.record.rel_canonical = resolver.target(href).ok().map(|target| target.requested);
-    }
+    let named = page.rel_canonical.as_ref().and_then(|href| resolver.target(href).ok());
     let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
     let too_deep = shared.config.depth.is_some_and(|depth| candidate.depth >= depth);
     outcome.scope_generation = scope.generation();
+    if let Some(target) = named {
+        if shared.config.canonical {
+            outcome.canonical = canonical::named(shared, candidate, &target, &scope);
+        }
+        outcome.record.rel_canonical = Some(target.requested);
+    }
+    let is_resource = candidate.via == Via::Resource;
     let batch = &mut outcome.links;
     let most_text = shared.batch_text;
     let most = shared.config.max_url_length;
     let base = base.as_str().len();
     let hopeless = (base > most).then(|| Hopeless::of(&resolver, most)).flatten();
     let work = MAX_WORK;
-    Gather { shared, scope: &scope, too_deep, batch, most_text, scratch, most, hopeless, base, work }
-        .all(&resolver, page);
+    Gather {
+        shared,
+        scope: &scope,
+        too_deep,
+        is_resource,
+        batch,
+        most_text,
+        scratch,
+        most,
+        hopeless,
+        base,
+        work,
+    }
+    .all(&resolver, page);
 }
 
 /// Makes the batch of links of one page.
 struct Gather<'a> {
     shared: &'a Shared,
     scope: &'a Scope,
+    /// The page's links would be further from the seeds than `--depth`.
     too_deep: bool,
+    /// The page is what another one embeds, so what it embeds is no longer that one's.
+    is_resource: bool,
     batch: &'a mut LinkBatch,
     /// Bytes of text that the batch may hold.
     most_text: usize,
@@ -97,9 +118,10 @@ impl Gather<'_> {
         self.batch.links.reserve(page.references.len());
         self.batch.dropped = page.links_dropped;
         self.batch.repeats = page.repeated_references;
+        let heeded = !self.shared.config.follow_nofollow;
         for (reference, href) in page.links() {
             let own = reference.nofollow.then_some(Nofollow::Link);
-            let nofollow = own.or(page.page_nofollow);
+            let nofollow = own.or(page.page_nofollow).filter(|_| heeded && reference.via != Via::Resource);
             self.one(resolver, href, reference.via, nofollow);
         }
     }
@@ -134,9 +156,10 @@ impl Gather<'_> {
         self.work = self.work.saturating_sub(href.len() + requested.len());
         let too_long = requested.len() > self.most;
         // the scope may move later on, so what no move can mend comes first
+        let too_deep = self.too_deep && (via != Via::Resource || self.is_resource);
         let wanted = || match () {
             () if too_long => Some(SkipReason::UrlTooLong),
-            () if self.too_deep => Some(SkipReason::TooDeep),
+            () if too_deep => Some(SkipReason::TooDeep),
             () => self.scope.check(requested, &parts).err(),
         };
         let key = self.shared.secret.key(canonical);
@@ -155,7 +178,8 @@ impl Gather<'_> {
                 // One link that may be followed outweighs others to the same page that may not.
                 if let Some(link) = self.batch.links.get_mut(*place.get())
                     && nofollow.is_none()
-                    && link.skip == Some(SkipReason::Nofollow)
+                    && (link.skip == Some(SkipReason::Nofollow)
+                        || (link.skip == Some(SkipReason::TooDeep) && !too_deep))
                 {
                     link.via = via;
                     (link.skip, link.nofollow) = (wanted(), None);

@@ -145,6 +145,8 @@ pub(crate) struct PageOutcome {
     pub(crate) retry_after: Option<Duration>,
     /// Links found, a redirect's target included.
     pub(crate) links: LinkBatch,
+    /// What the page names as canonical, where it may hand its place to that.
+    pub(crate) canonical: Option<LinkBatch>,
     /// Which state of the scope the links were held against.
     pub(crate) scope_generation: u64,
     /// The decoded body, where a sink wants it.

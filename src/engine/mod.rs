@@ -5,6 +5,7 @@
 mod apply;
 mod buckets;
 mod builder;
+mod canonical;
 mod core;
 #[cfg(test)]
 mod core_tests;

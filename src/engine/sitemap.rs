@@ -110,7 +110,7 @@ impl Core {
         self.now = self.now.max(now);
         let Part { from, hops, scope_generation, mut links, taken } = part;
         let url = Some(&*from);
-        let found = Found { url, depth: 0, hops, carries_scope: false, scope_generation };
+        let found = Found { url, depth: 0, hops, carries_scope: false, scope_generation, is_resource: false };
         self.take_in(&links, &found)?;
         links.text.clear();
         links.links.clear();
@@ -151,7 +151,10 @@ impl Core {
             scope.generation()
         };
         let url = Some(file.as_str());
-        self.take_in(&sitemaps, &Found { url, depth: 0, hops: 0, carries_scope: false, scope_generation })
+        self.take_in(
+            &sitemaps,
+            &Found { url, depth: 0, hops: 0, carries_scope: false, scope_generation, is_resource: false },
+        )
     }
 
     /// Reads a page as a sitemap that was met before its robots.txt named it as one.

@@ -190,6 +190,7 @@ pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
         verdict: Verdict::Final,
         retry_after: None,
         links: buffers.links,
+        canonical: None,
         scope_generation: 0,
         body: None,
         mislabelled_encoding: false,
@@ -285,6 +286,7 @@ fn reset_reader(shared: &Shared, outcome: &PageOutcome, response: &Response, rea
         robots_agent: &shared.config.robots_agent,
         top_level_domain: host.rsplit_once('.').map(|(_, label)| label),
         keep_fragments: shared.config.canonicalization.keep_fragments,
+        resources: shared.config.resources,
         limits: shared.limits,
     });
 }

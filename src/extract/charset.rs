@@ -6,7 +6,7 @@
 //! standard only lets replace the whole page by one U+FFFD (`hz-gb-2312`,
 //! `iso-2022-kr` …) are passed over, since the links of such a page are readable.
 
-use super::mime;
+use super::mime::MimeType;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::{memchr, memmem};
 
@@ -14,8 +14,8 @@ use memchr::{memchr, memmem};
 pub(super) const PRESCAN_BYTES: usize = 1024;
 
 /// The encoding that the header names.
-pub(super) fn of_header(content_type: Option<&str>) -> Option<&'static Encoding> {
-    Encoding::for_label_no_replacement(mime::charset_parameter(content_type?)?.as_bytes())
+pub(super) fn of_header(content_type: &MimeType<'_>) -> Option<&'static Encoding> {
+    Encoding::for_label_no_replacement(content_type.charset.as_ref()?.as_bytes())
 }
 
 /// The encoding that a `meta` means by a label: it can be read, so it is not UTF-16.

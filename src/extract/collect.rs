@@ -2,11 +2,13 @@
 //!
 //! It must not know how bytes become tags, nor resolve a URL.
 
+use super::PageContext;
 use super::character_references::{Place, decode_into};
 use super::charset;
 use super::directives::{Directives, has_token};
-use super::links::{ExtractLimits, Links};
+use super::links::Links;
 use super::refresh;
+use super::srcset;
 use super::tokenizer::{Attribute, Attributes, Element, TagSink};
 use crate::model::Via;
 use encoding_rs::Encoding;
@@ -37,17 +39,22 @@ pub(super) struct Collector {
     pub(super) canonical: Option<String>,
     /// The first encoding that a `meta` declared.
     pub(super) charset: Option<&'static Encoding>,
+    /// What the page embeds is wanted.
+    resources: bool,
+    body_has_background: bool,
     title: Vec<u8>,
     title_state: TitleState,
 }
 
 impl Collector {
     /// Ready for another page; buffers are kept.
-    pub(super) fn reset(&mut self, agent: &str, limits: ExtractLimits, keep_fragments: bool) {
-        self.links.reset(limits, keep_fragments);
-        if self.agent != agent {
-            agent.clone_into(&mut self.agent);
+    pub(super) fn reset(&mut self, context: &PageContext<'_>) {
+        self.links.reset(context.limits, context.keep_fragments);
+        if self.agent != context.robots_agent {
+            context.robots_agent.clone_into(&mut self.agent);
         }
+        self.resources = context.resources;
+        self.body_has_background = false;
         self.directives = Directives::default();
         self.base = None;
         self.canonical = None;
@@ -79,8 +86,7 @@ impl Collector {
 
     /// `a` and its like: the target may stand in either of two attributes.
     fn hyperlink(&mut self, attributes: &Attributes, fallback: Attribute) {
-        let is_there = attributes.get(Attribute::Href).is_some() || attributes.is_too_long(Attribute::Href);
-        let target = if is_there { Attribute::Href } else { fallback };
+        let target = if attributes.has(Attribute::Href) { Attribute::Href } else { fallback };
         let nofollow =
             value(attributes, Attribute::Rel).is_some_and(|rel| has_token(rel.as_bytes(), b"nofollow"));
         self.target(attributes, target, Via::Link, nofollow);
@@ -104,6 +110,59 @@ impl Collector {
         if leads_to_page(rel.as_bytes()) {
             let nofollow = has_token(rel.as_bytes(), b"nofollow");
             self.target(attributes, Attribute::Href, Via::Rel, nofollow);
+        } else if self.resources && leads_to_resource(rel.as_bytes()) {
+            self.resource(attributes, Attribute::Href);
+            self.candidates(attributes, Attribute::ImageSrcset);
+        }
+    }
+
+    /// One resource. Of a value too long to be kept nothing is counted, since all that is so long
+    /// is a `data:` URL.
+    fn resource(&mut self, attributes: &Attributes, attribute: Attribute) {
+        if let Some(raw) = attributes.get(attribute) {
+            self.links.add(raw, Via::Resource, false);
+        }
+    }
+
+    /// All resources of a `srcset`.
+    fn candidates(&mut self, attributes: &Attributes, attribute: Attribute) {
+        if let Some(list) = value(attributes, attribute) {
+            srcset::urls(&list).for_each(|url| self.links.add_decoded(url, Via::Resource, false));
+        }
+    }
+
+    /// What an element embeds that is there for nothing else.
+    fn embedding(&mut self, element: Element, attributes: &Attributes) {
+        let is_image_button =
+            || value(attributes, Attribute::Type).is_some_and(|kind| kind.eq_ignore_ascii_case("image"));
+        match element {
+            Element::Embed => self.resource(attributes, Attribute::Src),
+            Element::Script if self.resources => self.resource(attributes, Attribute::Src),
+            Element::Input if is_image_button() => self.resource(attributes, Attribute::Src),
+            Element::Object => self.resource(attributes, Attribute::Data),
+            Element::Background => self.resource(attributes, Attribute::Background),
+            Element::Body => self.body(attributes),
+            Element::Image | Element::Source => {
+                self.resource(attributes, Attribute::Src);
+                self.candidates(attributes, Attribute::Srcset);
+            }
+            Element::Video => {
+                self.resource(attributes, Attribute::Src);
+                self.resource(attributes, Attribute::Poster);
+            }
+            Element::SvgEmbed if attributes.has(Attribute::Href) => {
+                self.resource(attributes, Attribute::Href);
+            }
+            Element::SvgEmbed => self.resource(attributes, Attribute::XlinkHref),
+            _ => {}
+        }
+    }
+
+    /// A second `body` tag adds to the first what that lacks (HTML standard 13.2.6.4.7).
+    fn body(&mut self, attributes: &Attributes) {
+        if !self.body_has_background && attributes.has(Attribute::Background) {
+            self.body_has_background = true;
+            self.resource(attributes, Attribute::Background);
         }
     }
 
@@ -142,7 +201,7 @@ impl TagSink for Collector {
             Element::Link => self.link(attributes),
             Element::Meta => self.meta(attributes),
             Element::Title => self.open_title(),
-            _ => {}
+            _ => self.embedding(element, attributes),
         }
     }
 
@@ -172,6 +231,21 @@ fn value(attributes: &Attributes, attribute: Attribute) -> Option<String> {
 pub(super) fn leads_to_page(rel: &[u8]) -> bool {
     let leads: [&[u8]; 4] = [b"next", b"prev", b"previous", b"alternate"];
     leads.iter().any(|token| has_token(rel, token)) && !has_token(rel, b"stylesheet")
+}
+
+/// Whether a `link` of these types names something that the page needs to be shown.
+pub(super) fn leads_to_resource(rel: &[u8]) -> bool {
+    let embeds: [&[u8]; 8] = [
+        b"stylesheet",
+        b"icon",
+        b"preload",
+        b"modulepreload",
+        b"manifest",
+        b"apple-touch-icon",
+        b"apple-touch-icon-precomposed",
+        b"mask-icon",
+    ];
+    embeds.iter().any(|token| has_token(rel, token))
 }
 
 /// A title with white space collapsed, cut at a character's boundary; none where it is empty.

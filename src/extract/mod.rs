@@ -15,6 +15,10 @@
 //! - XHTML is read by the same tokenizer, so that a mistake in it does not lose the rest
 //!   of the page; there `/>` closes any element (`<script/>`) and CDATA sections may
 //!   stand anywhere.
+//! - What a page embeds ([`Via::Resource`](crate::model::Via::Resource)) is left alone unless it is
+//!   asked for. What style sheets name by `url()` is never found, for nothing here reads them; of
+//!   what scripts would load nothing is known. `data:` URLs are part of the page already.
+//! - The `background` of a table's cell counts wherever the cell stands.
 //! - Of `rel`, `next`, `prev` (`previous`) and `alternate` of `link` count as links, unless
 //!   for a style sheet; `nofollow` marks a link, `ugc` and `sponsored` do not.
 
@@ -28,6 +32,7 @@ mod reader;
 #[doc(hidden)]
 pub mod reference;
 mod refresh;
+mod srcset;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -32,6 +32,8 @@ pub struct PageContext<'a> {
     pub top_level_domain: Option<&'a str>,
     /// Links that differ in their fragment are different ones; else fragments are cut.
     pub keep_fragments: bool,
+    /// What the page embeds is wanted too: images, scripts, style sheets, media and their like.
+    pub resources: bool,
     /// Bounds on what the page may yield.
     pub limits: ExtractLimits,
 }
@@ -68,6 +70,7 @@ pub struct PageReader {
     declared: Declared,
     header_encoding: Option<&'static Encoding>,
     top_level_domain: Option<String>,
+    resources: bool,
     stage: Stage,
     held: Vec<u8>,
     encoding: &'static Encoding,
@@ -82,10 +85,11 @@ impl PageReader {
             declared: Declared::Unknown,
             header_encoding: None,
             top_level_domain: None,
+            resources: false,
             stage: Stage::Start,
             held: Vec::new(),
             encoding: UTF_8,
-            tokenizer: Tokenizer::new(false),
+            tokenizer: Tokenizer::new(false, false),
             collector: Collector::default(),
         };
         reader.reset(context);
@@ -94,13 +98,15 @@ impl PageReader {
 
     /// Makes it ready for another page; what was read of the last is dropped, buffers are kept.
     pub fn reset(&mut self, context: &PageContext<'_>) {
-        self.declared = mime::declared(context.content_type);
-        self.header_encoding = charset::of_header(context.content_type);
+        let content_type = context.content_type.and_then(mime::extract);
+        self.declared = mime::declared(content_type.as_ref());
+        self.header_encoding = content_type.as_ref().and_then(charset::of_header);
+        self.resources = context.resources;
         self.top_level_domain = context.top_level_domain.and_then(usable_domain);
         self.stage = if self.declared == Declared::Other { Stage::Other } else { Stage::Start };
         self.held.clear();
         self.encoding = self.header_encoding.unwrap_or(UTF_8);
-        self.collector.reset(context.robots_agent, context.limits, context.keep_fragments);
+        self.collector.reset(context);
         for value in context.x_robots_tag {
             self.collector.directives.add_header(value, context.robots_agent);
         }
@@ -224,7 +230,7 @@ impl PageReader {
                 return;
             }
         };
-        self.tokenizer.reset(markup == Markup::Xhtml);
+        self.tokenizer.reset(markup == Markup::Xhtml, self.resources);
         let mark = Encoding::for_bom(first);
         let encoding = mark.map(|(encoding, _)| encoding).or(self.header_encoding);
         match encoding.or_else(|| charset::prescan(first)) {

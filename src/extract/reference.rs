@@ -4,15 +4,16 @@
 //! Slow, unbounded and simple; what it and [`PageReader`](super::PageReader) say must
 //! agree. The charset is told to it: only tags are compared.
 
+use super::character_references::{Place, decode_into};
 use super::directives::{Directives, has_token};
 use super::links::Links;
-use super::{Extracted, PageContext, collect, mime, refresh};
+use super::{Extracted, PageContext, collect, mime, refresh, srcset};
 use crate::model::Via;
 use encoding_rs::Encoding;
 use html5ever::driver::{ParseOpts, parse_document};
-use html5ever::ns;
 use html5ever::tendril::TendrilSink;
 use html5ever::tree_builder::TreeBuilderOpts;
+use html5ever::{QualName, ns};
 use scraper::node::Element;
 use scraper::{Html, HtmlTreeSink, Node};
 
@@ -38,6 +39,13 @@ pub fn inert_targets(text: &str) -> Vec<String> {
     inert.filter_map(|node| node.value().as_element()?.attr("href").map(str::to_owned)).collect()
 }
 
+/// An attribute's value with its character references decoded, for readers that leave that to others.
+pub fn decoded(value: &str) -> String {
+    let mut decoded = String::with_capacity(value.len());
+    decode_into(value.as_bytes(), Place::Attribute, &mut decoded);
+    decoded
+}
+
 /// The document's tree, as a browser without scripting builds it.
 fn parse(text: &str) -> Html {
     let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
@@ -47,6 +55,7 @@ fn parse(text: &str) -> Html {
 
 struct Page<'a> {
     agent: &'a str,
+    resources: bool,
     directives: Directives,
     links: Links,
     extracted: Extracted,
@@ -72,7 +81,7 @@ impl<'a> Page<'a> {
             links_dropped: 0,
             repeated_references: 0,
         };
-        Page { agent: context.robots_agent, directives, links, extracted }
+        Page { agent: context.robots_agent, resources: context.resources, directives, links, extracted }
     }
 
     /// Every element that is part of the document, in the order in which they were made.
@@ -81,7 +90,8 @@ impl<'a> Page<'a> {
             let Node::Element(element) = node.value() else {
                 continue;
             };
-            if !matters(element) {
+            let is_wanted = matters(element) || (self.resources && embeds(element));
+            if !is_wanted {
                 continue;
             }
             let is_part = node.ancestors().all(|one| !matches!(one.value(), Node::Fragment))
@@ -100,13 +110,15 @@ impl<'a> Page<'a> {
 
     fn element(&mut self, element: &Element) {
         let is_svg = element.name.ns == ns!(svg);
+        if embeds(element) {
+            self.embedding(element);
+            return;
+        }
         let rel = element.attr("rel").unwrap_or_default();
         let nofollow = has_token(rel.as_bytes(), b"nofollow");
         match element.name() {
             "a" | "area" => {
-                let linked =
-                    element.attrs.iter().find(|(name, _)| name.ns == ns!(xlink) && &*name.local == "href");
-                let fallback = linked.filter(|_| is_svg).map(|(_, value)| &**value);
+                let fallback = if is_svg { xlink_href(element) } else { None };
                 self.link(element.attr("href").or(fallback), Via::Link, nofollow);
             }
             "frame" | "iframe" => self.link(element.attr("src"), Via::Frame, false),
@@ -119,11 +131,36 @@ impl<'a> Page<'a> {
                 }
                 if collect::leads_to_page(rel.as_bytes()) {
                     self.link(element.attr("href"), Via::Rel, nofollow);
+                } else if self.resources && collect::leads_to_resource(rel.as_bytes()) {
+                    self.link(element.attr("href"), Via::Resource, false);
+                    self.candidates(element.attr("imagesrcset"));
                 }
             }
             "meta" => self.meta(element),
             _ => {}
         }
+    }
+
+    fn embedding(&mut self, element: &Element) {
+        let mut resource = |name: &str| self.link(element.attr(name), Via::Resource, false);
+        match element.name() {
+            "object" => resource("data"),
+            "body" | "table" | "td" | "th" => resource("background"),
+            "video" => ["src", "poster"].into_iter().for_each(resource),
+            "img" | "source" => {
+                resource("src");
+                self.candidates(element.attr("srcset"));
+            }
+            "input" if element.attr("type").is_none_or(|kind| !kind.eq_ignore_ascii_case("image")) => {}
+            _ if element.name.ns == ns!(svg) => {
+                self.link(element.attr("href").or(xlink_href(element)), Via::Resource, false);
+            }
+            _ => resource("src"),
+        }
+    }
+
+    fn candidates(&mut self, list: Option<&str>) {
+        srcset::urls(list.unwrap_or_default()).for_each(|url| self.link(Some(url), Via::Resource, false));
     }
 
     fn meta(&mut self, element: &Element) {
@@ -163,4 +200,22 @@ fn matters(element: &Element) -> bool {
     let is_html = element.name.ns == ns!(html);
     (is_html && matches!(name, "a" | "area" | "frame" | "iframe" | "base" | "link" | "meta" | "title"))
         || (element.name.ns == ns!(svg) && name == "a")
+}
+
+/// Whether it is an element that is there to embed something.
+fn embeds(element: &Element) -> bool {
+    let name = element.name();
+    let of_html = "audio body embed img input object script source table td th track video";
+    let of_svg = "image feImage use script";
+    let names = match () {
+        () if element.name.ns == ns!(html) => of_html,
+        () if element.name.ns == ns!(svg) => of_svg,
+        () => return false,
+    };
+    names.split(' ').any(|one| one == name)
+}
+
+fn xlink_href(element: &Element) -> Option<&str> {
+    let is_xlink_href = |name: &QualName| name.ns == ns!(xlink) && &*name.local == "href";
+    element.attrs.iter().find(|(name, _)| is_xlink_href(name)).map(|(_, value)| &**value)
 }

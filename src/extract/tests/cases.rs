@@ -42,10 +42,12 @@ fn generated(row: &Value, mut feed: impl FnMut(&[u8])) {
 }
 
 fn check(row: &Value, page: &Extracted, how: &str) {
-    let (follow, nofollow) = resolved(page, row["url"].as_str().unwrap());
+    let Resolved { follow, nofollow, resources } = resolved(page, row["url"].as_str().unwrap());
     let name = format!("{} ({}), {how}", row["id"], row["why"]);
     assert_eq!(follow, strings(row, "links"), "{name}");
     assert_eq!(nofollow, strings(row, "nofollow"), "{name}");
+    assert!(resources.is_empty() || how == "with resources", "{name}: {resources:?}");
+    assert!(resources.is_disjoint(&strings(row, "never")), "{name}");
     assert!(follow.is_disjoint(&strings(row, "never")), "{name}");
 }
 
@@ -64,6 +66,14 @@ fn finds_the_links_of_every_row() {
         check(&row, &read_in_pieces(&context, &body, 1), "byte by byte");
         let reference = reference::read(&context, &body, page.encoding);
         assert_eq!(comparable(&page), comparable(&reference), "{}", row["id"]);
+        let context = with_resources(context);
+        let page = read(&context, &body);
+        check(&row, &page, "with resources");
+        let resources = resolved(&page, row["url"].as_str().unwrap()).resources;
+        assert_eq!(resources, strings(&row, "resources"), "{}", row["id"]);
+        assert_eq!(read_in_pieces(&context, &body, 1), page, "{}", row["id"]);
+        let reference = reference::read(&context, &body, page.encoding);
+        assert_eq!(comparable(&page), comparable(&reference), "{}, with resources", row["id"]);
     }
 }
 

@@ -5,8 +5,11 @@
 mod agreement;
 mod cases;
 mod charsets;
+mod encodings;
 mod limits;
+mod mime_types;
 mod reports;
+mod resources;
 mod soup;
 mod units;
 
@@ -23,6 +26,11 @@ fn context(content_type: Option<&str>) -> PageContext<'_> {
 
 fn utf8_html() -> PageContext<'static> {
     context(Some("text/html; charset=utf-8"))
+}
+
+/// The same, for a crawl that wants what pages embed.
+fn with_resources(context: PageContext<'_>) -> PageContext<'_> {
+    PageContext { resources: true, ..context }
 }
 
 /// Reads a body fed in pieces of at most `size` bytes.
@@ -46,25 +54,35 @@ fn encoder(encoding: &'static Encoding) -> impl Fn(&str) -> Cow<'_, [u8]> {
     move |text| encoding.output_encoding().encode(text).0
 }
 
-/// The http(s) links as the engine would resolve them, other than the page itself; and those not to be followed.
-fn resolved(page: &Extracted, page_url: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+/// What a page refers to by http(s), other than itself, as the engine would resolve it.
+#[derive(Debug, Default, PartialEq)]
+struct Resolved {
+    follow: BTreeSet<String>,
+    nofollow: BTreeSet<String>,
+    resources: BTreeSet<String>,
+}
+
+fn resolved(page: &Extracted, page_url: &str) -> Resolved {
     let page_url = Url::parse(page_url).unwrap();
     let base = page.base_url(&page_url);
     let encode = encoder(page.encoding);
     let options = Url::options().base_url(Some(&base)).encoding_override(Some(&encode));
-    let (mut follow, mut nofollow) = (BTreeSet::new(), BTreeSet::new());
+    let mut found = Resolved::default();
     for (reference, text) in page.links() {
         let Ok(mut url) = options.parse(text) else {
             continue;
         };
         url.set_fragment(None);
         if matches!(url.scheme(), "http" | "https") && url != page_url {
-            let set =
-                if reference.nofollow || page.page_nofollow.is_some() { &mut nofollow } else { &mut follow };
+            let set = match () {
+                () if reference.via == Via::Resource => &mut found.resources,
+                () if reference.nofollow || page.page_nofollow.is_some() => &mut found.nofollow,
+                () => &mut found.follow,
+            };
             set.insert(url.to_string());
         }
     }
-    (follow, nofollow)
+    found
 }
 
 /// All that both readers must agree in; links as a set, since a tree may clone and move elements.

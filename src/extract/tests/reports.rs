@@ -75,7 +75,12 @@ fn links_come_out_as_reported_right() {
     for (id, url, body, expected) in LINKS {
         let page = read(&utf8_html(), body.as_bytes());
         let expected: BTreeSet<String> = expected.iter().map(|&one| one.to_owned()).collect();
-        assert_eq!(resolved(&page, url).0, expected, "{id}: {body}");
+        assert_eq!(resolved(&page, url).follow, expected, "{id}: {body}");
+        let page = read(&with_resources(utf8_html()), body.as_bytes());
+        let Resolved { follow, resources, .. } = resolved(&page, url);
+        assert_eq!((follow, resources), (expected, BTreeSet::new()), "{id}: {body}");
+        // what stands in the page itself as `data:` is no link at all, not even one to be counted
+        assert!(!page.text.to_ascii_lowercase().contains("data:"), "{id}: {}", page.text);
     }
 }
 

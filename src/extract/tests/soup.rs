@@ -154,6 +154,32 @@ fn piece() -> impl Strategy<Value = &'static str> {
     prop_oneof![6 => select(LINKS), 4 => select(MARKUP), 3 => select(PIECES), 4 => select(HIDING)]
 }
 
+const EMBEDDING: &[&str] = &[
+    "<img src=/30 srcset='/31 1x, /32,33 2x,/34'>",
+    "<image src=/35>",
+    "<script src=/36></script>",
+    "<video src=/37 poster=/38><source src=/39><track src=/40></video>",
+    "<audio src=/41></audio>",
+    "<picture><source srcset=/42>",
+    "<link rel=stylesheet href=/43>",
+    "<link rel='preload NEXT' href=/44 imagesrcset=/45>",
+    "<link rel=preload href=/46 imagesrcset='/47 1w'>",
+    "<object data=/48>",
+    "<embed src=/49>",
+    "<input type=IMAGE src=/50>",
+    "<input src=/no>",
+    "<body background=/51>",
+    "<body background=/52>",
+    "<table background=/53>",
+    "<img src=data:x,y>",
+    "<img src=''>",
+    "<svg><image href=/54 xlink:href=/no></svg>",
+    "<svg><use xlink:href='/55#a'/><script href=/56></script></svg>",
+    "<image href=/57>",
+    "<feImage xlink:href=/58>",
+    "<math><image href=/no>",
+];
+
 /// HTML alone.
 fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(piece(), 0..40).prop_map(|pieces| pieces.concat())
@@ -165,24 +191,35 @@ fn foreign_soup() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+/// HTML with SVG and MathML, and with what pages embed.
+fn embedding_soup() -> impl Strategy<Value = String> {
+    use prop::sample::select;
+    let piece = prop_oneof![3 => piece(), 2 => select(FOREIGN), 4 => select(EMBEDDING)];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
 /// Reads it; none where the reader had to guess about foreign content, which the module says when it does.
-fn read_surely(html: &str) -> Option<Extracted> {
-    let mut reader = PageReader::new(&utf8_html());
+fn read_surely(context: &PageContext<'_>, html: &str) -> Option<Extracted> {
+    let mut reader = PageReader::new(context);
     reader.feed(html.as_bytes());
     let page = reader.finish();
     (reader.guesses() == 0).then_some(page)
 }
 
-fn both_readers_agree(html: &str) -> Result<(), TestCaseError> {
-    let Some(page) = read_surely(html) else {
+fn both_readers_agree(context: &PageContext<'_>, html: &str) -> Result<(), TestCaseError> {
+    let Some(page) = read_surely(context, html) else {
         return Err(TestCaseError::reject("guessed"));
     };
-    agrees_with_reference(&comparable(&page), html)
+    agrees_with_reference(context, &comparable(&page), html)
 }
 
 /// Equality, but for copies that the standard makes of links inside a `template`.
-fn agrees_with_reference(ours: &Comparable<'_>, html: &str) -> Result<(), TestCaseError> {
-    let page = reference::read(&utf8_html(), html.as_bytes(), encoding_rs::UTF_8);
+fn agrees_with_reference(
+    context: &PageContext<'_>,
+    ours: &Comparable<'_>,
+    html: &str,
+) -> Result<(), TestCaseError> {
+    let page = reference::read(context, html.as_bytes(), encoding_rs::UTF_8);
     let mut reference = comparable(&page);
     if html.contains("<template") {
         let inert = reference::inert_targets(html);
@@ -198,12 +235,17 @@ proptest! {
 
     #[test]
     fn both_readers_agree_on_html(html in soup()) {
-        both_readers_agree(&html)?;
+        both_readers_agree(&utf8_html(), &html)?;
     }
 
     #[test]
     fn both_readers_agree_on_html_with_foreign_content(html in foreign_soup()) {
-        both_readers_agree(&html)?;
+        both_readers_agree(&utf8_html(), &html)?;
+    }
+
+    #[test]
+    fn both_readers_agree_on_what_is_embedded(html in embedding_soup()) {
+        both_readers_agree(&with_resources(utf8_html()), &html)?;
     }
 
     /// The one exception: a browser takes a `frame` only in a `frameset`, this reader takes any.
@@ -213,13 +255,24 @@ proptest! {
         let page = read(&utf8_html(), html.as_bytes());
         let mut ours = comparable(&page);
         ours.links.remove(&("/frame", "Frame".to_owned(), false));
-        agrees_with_reference(&ours, &html)?;
+        agrees_with_reference(&utf8_html(), &ours, &html)?;
     }
 
     #[test]
-    fn pieces_make_no_difference(html in foreign_soup(), size in 1_usize..9) {
-        let whole = read(&utf8_html(), html.as_bytes());
-        prop_assert_eq!(read_in_pieces(&utf8_html(), html.as_bytes(), size), whole);
+    fn pieces_make_no_difference(html in embedding_soup(), size in 1_usize..9, resources: bool) {
+        let context = PageContext { resources, ..utf8_html() };
+        let whole = read(&context, html.as_bytes());
+        prop_assert_eq!(read_in_pieces(&context, html.as_bytes(), size), whole);
+    }
+
+    /// Asking for what is embedded adds that and changes nothing else.
+    #[test]
+    fn links_are_the_same_with_and_without_resources(html in embedding_soup()) {
+        let with = read(&with_resources(utf8_html()), html.as_bytes());
+        let without = read(&utf8_html(), html.as_bytes());
+        let mut links = comparable(&with);
+        links.links.retain(|link| link.1 != "Resource");
+        prop_assert_eq!(links, comparable(&without));
     }
 
     #[test]
@@ -241,7 +294,7 @@ fn most_pages_are_read_without_a_guess() {
     let mut with_links = 0;
     for _ in 0..1000 {
         let html = foreign_soup().new_tree(&mut runner).unwrap().current();
-        let page = read_surely(&html);
+        let page = read_surely(&utf8_html(), &html);
         sure += u32::from(page.is_some());
         with_links += u32::from(page.is_some_and(|page| !page.references.is_empty()));
     }

@@ -20,11 +20,17 @@ pub(in crate::extract) enum Attribute {
     HttpEquiv,
     Charset,
     Encoding,
+    Srcset,
+    ImageSrcset,
+    Poster,
+    Data,
+    Background,
+    Type,
     /// `color`, `face` or `size` of `font`; only their presence counts.
     Presentation,
 }
 
-const ATTRIBUTES: usize = 10;
+const ATTRIBUTES: usize = 16;
 
 impl Attribute {
     pub(super) fn of(name: &[u8]) -> Option<Attribute> {
@@ -38,6 +44,12 @@ impl Attribute {
             b"http-equiv" => Attribute::HttpEquiv,
             b"charset" => Attribute::Charset,
             b"encoding" => Attribute::Encoding,
+            b"srcset" => Attribute::Srcset,
+            b"imagesrcset" => Attribute::ImageSrcset,
+            b"poster" => Attribute::Poster,
+            b"data" => Attribute::Data,
+            b"background" => Attribute::Background,
+            b"type" => Attribute::Type,
             b"color" | b"face" | b"size" => Attribute::Presentation,
             _ => return None,
         })
@@ -92,13 +104,14 @@ impl Attributes {
         self.text.get(start as usize..end as usize)
     }
 
+    /// Whether it is there, whatever its length.
+    pub(in crate::extract) fn has(&self, attribute: Attribute) -> bool {
+        self.present.contains(attribute)
+    }
+
     /// Whether it is there, with a value longer than [`MAX_ATTRIBUTE_BYTES`].
     pub(in crate::extract) fn is_too_long(&self, attribute: Attribute) -> bool {
         self.too_long.contains(attribute)
-    }
-
-    pub(super) fn contains(&self, attribute: Attribute) -> bool {
-        self.present.contains(attribute)
     }
 
     pub(super) fn clear(&mut self) {

@@ -111,19 +111,19 @@ impl ForeignContent {
     }
 
     /// What a start tag of this name is here; one that ends foreign content does so.
-    pub(super) fn element_of(&mut self, name: &NameBuffer) -> Element {
+    pub(super) fn element_of(&mut self, name: &NameBuffer, resources: bool) -> Element {
         let name = name.known();
         self.tag_is_foreign = self.open.last().is_some_and(|inner| inner.kind.takes_foreign(name));
         if self.tag_is_foreign && is_one_of(name, &BREAKING_OUT) {
             self.leave();
         }
         if !self.tag_is_foreign {
-            return Element::of_html(name);
+            return Element::of_html(name, resources);
         }
-        match name {
-            b"a" if self.namespace() == Kind::Svg => Element::SvgAnchor,
-            b"font" => Element::Font,
-            b"annotation-xml" => Element::AnnotationXml,
+        match (self.namespace(), name) {
+            (_, b"font") => Element::Font,
+            (_, b"annotation-xml") => Element::AnnotationXml,
+            (Kind::Svg, name) => Element::of_svg(name, resources),
             _ => Element::Other,
         }
     }
@@ -153,7 +153,7 @@ impl ForeignContent {
         attributes: &Attributes,
         closed: bool,
     ) {
-        if element == Element::Font && attributes.contains(Attribute::Presentation) {
+        if element == Element::Font && attributes.has(Attribute::Presentation) {
             self.leave();
         }
         if closed {

@@ -79,6 +79,8 @@ pub(super) struct Tokenizer {
     state: State,
     /// XHTML: `/>` closes any element, CDATA sections may stand anywhere.
     xhtml: bool,
+    /// Tags that embed something matter too.
+    resources: bool,
     tag: Tag,
     attribute_name: NameBuffer,
     attributes: Attributes,
@@ -89,10 +91,12 @@ pub(super) struct Tokenizer {
 }
 
 impl Tokenizer {
-    pub(super) fn new(xhtml: bool) -> Tokenizer {
+    /// For a document in XHTML or HTML; `resources`: the sink wants to know what the page embeds.
+    pub(super) fn new(xhtml: bool, resources: bool) -> Tokenizer {
         Tokenizer {
             state: State::Data,
             xhtml,
+            resources,
             tag: Tag {
                 name: NameBuffer::new(),
                 element: Element::Other,
@@ -109,11 +113,11 @@ impl Tokenizer {
     }
 
     /// Back to the beginning of a document; buffers are kept.
-    pub(super) fn reset(&mut self, xhtml: bool) {
+    pub(super) fn reset(&mut self, xhtml: bool, resources: bool) {
         let attributes = std::mem::take(&mut self.attributes);
         let mut foreign = std::mem::take(&mut self.foreign);
         foreign.reset();
-        *self = Tokenizer { attributes, foreign, ..Tokenizer::new(xhtml) };
+        *self = Tokenizer { attributes, foreign, ..Tokenizer::new(xhtml, resources) };
     }
 
     /// How often it had to guess what tree construction would do with foreign content.
@@ -145,14 +149,29 @@ impl Tokenizer {
         }
     }
 
-    fn data<S: TagSink>(&mut self, bytes: &[u8], mut at: usize, sink: &mut S) -> usize {
+    fn data<S: TagSink>(&mut self, bytes: &[u8], at: usize, sink: &mut S) -> usize {
+        if self.resources {
+            self.pass_text::<S, true>(bytes, at, sink)
+        } else {
+            self.pass_text::<S, false>(bytes, at, sink)
+        }
+    }
+
+    /// Passes over text and over tags that do not matter.
+    fn pass_text<S: TagSink, const RESOURCES: bool>(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        sink: &mut S,
+    ) -> usize {
         let listens = S::LISTENS && self.templates == 0;
         while let Some(offset) = memchr(b'<', &bytes[at..]) {
             if listens {
                 sink.text(&bytes[at..=at + offset]);
             }
             at += offset + 1;
-            let passed = if self.foreign.is_open() { None } else { tag::plain_tag(&bytes[at..]) };
+            let passed =
+                if self.foreign.is_open() { None } else { tag::plain_tag::<RESOURCES>(&bytes[at..]) };
             let Some(length) = passed else {
                 self.state = State::Open;
                 return at;
@@ -211,7 +230,9 @@ impl Tokenizer {
             self.templates = self.templates.saturating_add(u32::from(!closed));
             return;
         }
-        if self.templates == 0 && !matches!(element, Element::Other | Element::RawText | Element::Script) {
+        let is_silent = matches!(element, Element::Other | Element::RawText)
+            || (element == Element::Script && !self.resources);
+        if self.templates == 0 && !is_silent {
             sink.start_tag(element, &self.attributes);
         }
         if closed {

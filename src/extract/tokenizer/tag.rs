@@ -71,12 +71,15 @@ impl Tokenizer {
         let name = &self.tag.name;
         self.tag.self_closing = false;
         self.tag.element = if self.foreign.is_open() && !self.tag.is_end {
-            self.foreign.element_of(name)
+            self.foreign.element_of(name, self.resources)
         } else {
-            Element::of_html(name.known())
+            Element::of_html(name.known(), self.resources)
         };
-        self.tag.wanted =
-            if self.tag.is_end { AttributeSet::default() } else { self.tag.element.attributes() };
+        self.tag.wanted = if self.tag.is_end {
+            AttributeSet::default()
+        } else {
+            self.tag.element.attributes(self.resources)
+        };
         self.attributes.clear();
     }
 
@@ -212,12 +215,14 @@ impl Tokenizer {
 }
 
 /// The length of a tag that does not matter in HTML, given what follows its `<`; none where that is not plain to see.
-pub(super) fn plain_tag(rest: &[u8]) -> Option<usize> {
+///
+/// `RESOURCES`: whether tags that only embed something matter.
+pub(super) fn plain_tag<const RESOURCES: bool>(rest: &[u8]) -> Option<usize> {
     let is_end = rest.first() == Some(&b'/');
     let start = usize::from(is_end);
     let first = rest.get(start).filter(|byte| byte.is_ascii_alphabetic())?;
     let length = rest[start..].iter().position(|&byte| ends_name(byte))?;
-    if may_matter(*first, length, is_end) {
+    if may_matter::<RESOURCES>(*first, length, is_end) {
         return None;
     }
     end_of_tag(&rest[start + length..]).map(|end| start + length + end + 1)

@@ -40,24 +40,3 @@ fn a_status_of_no_class_is_tried_again_as_a_500() {
     let record = run.page(&server.url("/stays"));
     assert_eq!((&record["status"], &record["attempts"]), (&999.into(), &2.into()), "{record}");
 }
-
-#[test]
-fn of_several_content_types_the_last_one_counts() {
-    let linking = |first: &str, second: &str, link: &str| {
-        Answer::status(200)
-            .header("Content-Type", first)
-            .header("Content-Type", second)
-            .content(format!("<a href={link}>x</a>"))
-    };
-    let script = Script::new()
-        .on("/", page(&["/html", "/plain", "/junk"]))
-        .on("/html", linking("text/plain", "text/html", "/from-html"))
-        .on("/plain", linking("text/html", "text/plain", "/from-plain"))
-        .on("/junk", linking("text/html", "junk", "/from-junk"));
-    let server = Server::start(script);
-    crawl(&[server.url("/")]);
-    let pages = server.pages();
-    let found: Vec<&str> =
-        pages.iter().map(String::as_str).filter(|path| path.starts_with("/from")).collect();
-    assert_eq!(found, ["/from-html", "/from-junk"]);
-}

@@ -87,6 +87,32 @@ fn nofollow_is_heeded_wherever_it_stands() {
 }
 
 #[test]
+fn nofollow_is_overruled_on_request_and_robots_txt_is_not() {
+    let html =
+        "<meta name=robots content=nofollow><a rel=nofollow href=/a>x</a><a href=/b>x</a><a href=/c>x</a>";
+    let script = Script::new()
+        .on("/", Answer::html(html).header("X-Robots-Tag", "none"))
+        .on("/robots.txt", Answer::text("User-agent: *\nDisallow: /c"))
+        .rule(|request| matches!(request.path.as_str(), "/a" | "/b").then(|| Answer::text("leaf")));
+    let server = Server::start(script);
+    let run = crawl(&[&server.url("/"), "--follow-nofollow"]);
+    assert_eq!(server.pages(), ["/", "/a", "/b"]);
+    assert_eq!((run.skips("nofollow"), run.skips("robots_denied")), (0, 1));
+}
+
+#[test]
+fn of_several_types_the_last_one_counts() {
+    let of_types = |types: &[&str]| {
+        let answer = types.iter().fold(Answer::status(200), |answer, one| answer.header("Content-Type", one));
+        requested_from(answer.content("<a href=/x>x</a>"))
+    };
+    assert_eq!(of_types(&["text/plain", "text/html"]), ["/x"]);
+    assert_eq!(of_types(&["text/html", "text/plain"]), Vec::<String>::new());
+    assert_eq!(of_types(&["text/html;charset=utf-8", "nonsense"]), ["/x"]);
+    assert_eq!(of_types(&["text/plain, text/html"]), ["/x"]);
+}
+
+#[test]
 fn what_a_page_says_of_itself_is_recorded() {
     let html = "<head><title> A &amp; B\n </title><link rel=canonical href=/true></head><a href=/x>x</a><a href=/x>y</a>";
     let server = Server::start(Script::new().on("/", Answer::html(html)).on("/x", page::<&str>(&[])));

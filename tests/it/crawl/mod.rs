@@ -4,6 +4,7 @@
 
 mod accounts;
 mod body;
+mod canonical;
 mod cookies;
 mod dns;
 mod end;
@@ -16,6 +17,7 @@ mod memory;
 mod misses;
 mod politeness;
 mod redirects;
+mod resources;
 mod retries;
 mod robots;
 mod scope;
