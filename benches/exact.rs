@@ -21,6 +21,9 @@ use dragline::visited::{
 
 /// Links of a page.
 const LINKS: u64 = 60;
+/// Keys that are asked at once at most: a crawl asks as many as are worth it, some millions with 50M
+/// keys; so many leave room, within the bound on memory, for what the bench holds beside the stage.
+const MOST_ASKED: u64 = 300_000;
 /// Bounds.
 const STAGE_BOUND: f64 = 0.2;
 const DOUBTS_BOUND: f64 = 0.5;
@@ -101,7 +104,7 @@ fn stage(keys: u64) -> Result<(), Failure> {
         if next.is_multiple_of(LINKS * PAGES as u64 * 64) {
             disk = disk.max(on_disk(directory.path())?);
         }
-        let most = worth_settling(exact.lookup_cost()).min(200_000);
+        let most = worth_settling(exact.lookup_cost()).min(MOST_ASKED);
         while pending >= most || (next >= keys && pending > 0) {
             // one of eight is unseen
             let count = pending.min(most);

@@ -34,6 +34,8 @@ const AWAY: u64 = 10;
 const CLAIM: usize = 16;
 /// Hosts that may have a queue of their own at once, where there are too many for all.
 const OPEN: usize = 2_048;
+/// The share of the frontier, in bytes: what stays below the bound of 32 MiB for the process.
+const SHARE: u64 = 24 << 20;
 /// Candidates pushed between two checkpoints: what some 100 MB of log hold.
 const CHECKPOINT: u64 = 1_000_000;
 
@@ -45,7 +47,7 @@ fn main() -> Result<(), Failure> {
         let place = arguments.iter().position(|argument| argument == name)?;
         arguments.get(place + 1).and_then(|value| number(value))
     };
-    let memory = value("--memory").unwrap_or(20 << 20);
+    let memory = value("--memory").unwrap_or(SHARE);
     if let (Some(hosts), Some(candidates)) = (value("--hosts"), value("--run")) {
         return one_run(hosts, candidates, memory);
     }
