@@ -103,7 +103,12 @@ fn note_rows(table: &mut Table, totals: &Snapshot) {
         (notes.sitemap_entries, "entry", "entries", "found in sitemaps"),
         (notes.sitemaps_cut, "sitemap", "sitemaps", "broken or cut; what stood before counts"),
         (notes.sitemaps_too_large, "sitemap", "sitemaps", "larger than the protocol allows"),
-        (notes.traps, "branch", "branches", "of a host where page after page is nearly the same"),
+        (
+            notes.traps,
+            "trap",
+            "traps",
+            "noticed: queries of one path, hosts of one domain, or pages that are nearly the same, without end",
+        ),
         (notes.cookies_dropped, "cookie", "cookies", "not kept"),
     ] {
         if count > 0 {

@@ -248,6 +248,7 @@ impl Core {
             let refused = self.counters.skipped_before_queue.total();
             accepted = self.ask(&named, &found)?;
             let fate = match () {
+                () if accepted.iter().any(|one| self.traps.is_refused(one)) => Fate::Refused,
                 () if !accepted.is_empty() => Fate::Queued,
                 () if self.counters.skipped_before_queue.total() > refused => Fate::Refused,
                 () => Fate::Met,

@@ -69,7 +69,9 @@ impl Drive<'_> {
         let end = self.shared.config.max_time.map(|time| Moment::START.after(time.saturating_sub(before)));
         let mut tick = self.now().after(TICK);
         loop {
-            while let Ok(part) = parts.try_recv() {
+            // Whoever sent one sends the next at once, and is not to keep everyone else waiting.
+            for _ in 0..concurrency {
+                let Ok(part) = parts.try_recv() else { break };
                 self.core.apply_part(part, self.now())?;
                 if self.core.has_much_to_write() {
                     break;
@@ -151,9 +153,9 @@ impl Drive<'_> {
         let deadline = self.started + Duration::from_micros(until.0);
         tokio::select! {
             biased;
+            Ok(()) = self.stop.changed() => Wake::Stop,
             Some(part) = parts.recv() => Wake::Part(part),
             Some(delivered) = outcomes.recv() => Wake::Outcome(delivered),
-            Ok(()) = self.stop.changed() => Wake::Stop,
             () = tokio::time::sleep_until(deadline.into()) => Wake::Time,
         }
     }

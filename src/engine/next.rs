@@ -146,7 +146,6 @@ impl Core {
                 // Its record may have been the last that a limit allows.
                 break;
             }
-            self.recognize_sitemap(id, &mut attempt);
             if self.denied(id, &attempt) {
                 self.skip_attempt(id, attempt, SkipReason::RobotsDenied)?;
                 continue;
@@ -155,6 +154,7 @@ impl Core {
                 self.skip_attempt(id, attempt, SkipReason::Trap)?;
                 continue;
             }
+            self.recognize_sitemap(id, &mut attempt);
             self.pages_in_flight += 1;
             self.schedule.started(id, true);
             attempt.started = now;

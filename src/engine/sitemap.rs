@@ -70,6 +70,7 @@ pub(super) fn named(shared: &Shared, url: &str, answer: &RobotsAnswer) -> LinkBa
     let resolver = shared.canonicalizer.resolver(&base, None);
     let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
     let mut seen: HashSet<UrlKey, KeyHash> = HashSet::default();
+    batch.dropped = u64::from(rules.sitemaps_dropped());
     for written in rules.sitemaps() {
         let Ok(target) = resolver.target(written) else {
             batch.push(&without_userinfo(written), 0, 0, Via::SitemapFile, Some(SkipReason::BadUrl));
@@ -136,7 +137,7 @@ impl Core {
         id: OriginId,
         mut sitemaps: LinkBatch,
     ) -> Result<(), CoreError> {
-        if sitemaps.links.is_empty() {
+        if sitemaps.links.is_empty() && sitemaps.dropped == 0 {
             return Ok(());
         }
         let file = format!("{}/robots.txt", self.schedule.origin(id).name);
@@ -166,7 +167,7 @@ impl Core {
             *named == *candidate.url || path == Some(named)
         };
         if self.settings.sitemaps && rules.sitemaps().any(is_named) {
-            (candidate.via, candidate.depth) = (Via::SitemapFile, 0);
+            candidate.via = Via::SitemapFile;
         }
     }
 }

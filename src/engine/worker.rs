@@ -138,6 +138,7 @@ pub(super) fn page_error(error: FetchError) -> PageError {
 async fn page(shared: &Shared, outcome: &mut PageOutcome, parts: &mpsc::Sender<Part>) -> Option<Lease> {
     let started = Instant::now();
     let url = outcome.job.attempt.candidate.url.clone();
+    outcome.record.canonical = canonical_of(shared, &url);
     // What failed on a kept connection is asked on a new one.
     let keep_alive = outcome.job.attempt.failures == 0;
     let mut lease = None;
@@ -209,17 +210,11 @@ async fn read(
     let status = response.status();
     outcome.record.status = Some(status);
     outcome.record.content_type = response.content_type().map(Cow::into_owned);
-    if let Some(canonical) = canonical_of(shared, &outcome.record.url) {
-        outcome.record.canonical = Some(canonical);
-    }
     let is_there = (200..300).contains(&status);
     if is_there && outcome.job.attempt.candidate.via == Via::SitemapFile {
         return sitemap::read(shared, outcome, response, parts).await;
     }
-    let mut scratch = is_there.then(|| shared.take_scratch());
-    if let Some(scratch) = &mut scratch {
-        reset_reader(shared, outcome, &response, &mut scratch.reader);
-    }
+    let mut scratch = is_there.then(|| begin_page(shared, outcome, &response));
     let failed = read_body(shared, outcome, &mut response, scratch.as_mut()).await.err();
     let failed_at_all = failed.is_some();
     let failed = failed.filter(|_| !told_by_head(status));
@@ -232,16 +227,8 @@ async fn read(
     let broken_off = failed_at_all.then_some(Truncation::Disconnect);
     outcome.record.truncated = report.truncated.or(outcome.record.truncated).or(broken_off);
     outcome.mislabelled_encoding = report.mislabelled_encoding;
-    if let Some(mut scratch) = scratch {
-        let page = scratch.reader.finish_with(&mut scratch.likeness);
-        outcome.record.simhash = scratch.likeness.finish();
-        let body = outcome.body.as_ref().map_or(0, Vec::capacity);
-        lease
-            .hold(leased(body + scratch.reader.held_bytes() + page.held_bytes() + batch_bytes(shared, &page)))
-            .await;
-        take_links(shared, outcome, &page, &mut scratch);
-        scratch.reader.recycle(page);
-        shared.give_back(scratch);
+    if let Some(scratch) = scratch {
+        finish_page(shared, outcome, scratch, &mut lease).await;
     }
     if let Some(error) = failed {
         outcome.verdict = verdict_of(error.kind);
@@ -249,6 +236,31 @@ async fn read(
     }
     lease.shrink_to(leased(outcome_bytes(outcome)));
     lease
+}
+
+/// What an answer is read with, if it is a page.
+pub(super) fn begin_page(shared: &Shared, outcome: &PageOutcome, response: &Response) -> Scratch {
+    let mut scratch = shared.take_scratch();
+    reset_reader(shared, outcome, response, &mut scratch.reader);
+    scratch
+}
+
+/// Takes from a page that was read what it links to, and what it is like.
+pub(super) async fn finish_page(
+    shared: &Shared,
+    outcome: &mut PageOutcome,
+    mut scratch: Scratch,
+    lease: &mut Lease,
+) {
+    let page = scratch.reader.finish_with(&mut scratch.likeness);
+    outcome.record.simhash = scratch.likeness.finish();
+    let body = outcome.body.as_ref().map_or(0, Vec::capacity);
+    lease
+        .hold(leased(body + scratch.reader.held_bytes() + page.held_bytes() + batch_bytes(shared, &page)))
+        .await;
+    take_links(shared, outcome, &page, &mut scratch);
+    scratch.reader.recycle(page);
+    shared.give_back(scratch);
 }
 
 /// Bytes that every page may hold while it is read, and while its outcome waits, without a lease.

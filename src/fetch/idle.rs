@@ -77,7 +77,8 @@ impl IdleBound {
 }
 
 impl Kept {
-    /// No connection of this origin is used again until those that stand have been idle too long.
+    /// No connection of this origin is used again, until its slots are given up for want of room and those that stand
+    /// have been idle too long.
     pub(super) fn distrust(&self) {
         let mut inner = self.bound.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slots) = inner.origins.get_mut(&self.origin) {

@@ -103,7 +103,7 @@ pub struct Counters {
     pub sitemaps_cut: u64,
     /// Sitemaps with more entries or bytes than the protocol allows.
     pub sitemaps_too_large: u64,
-    /// Branches of hosts that were found to be traps.
+    /// Traps noticed: branches of near-identical pages, paths and domains at their caps.
     pub traps: u64,
     /// Seeds whose redirect moved the scope.
     pub scope_moves: u64,

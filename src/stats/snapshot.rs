@@ -209,7 +209,7 @@ pub struct Notes {
     pub sitemaps_cut: u64,
     /// Sitemaps with more entries or bytes than the protocol allows; all that was read counts.
     pub sitemaps_too_large: u64,
-    /// Branches of hosts where page after page was nearly the same.
+    /// Traps noticed: branches of near-identical pages, paths and domains at their caps.
     pub traps: u64,
     /// Cookies that were not kept for want of room or because they were not allowed.
     pub cookies_dropped: u64,

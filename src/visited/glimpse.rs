@@ -11,7 +11,7 @@ use crate::store::Decoder;
 /// What was known of a key when a manifest was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glimpse {
-    /// It was accepted: it is no repeat of any before, and got its place in the frontier.
+    /// It was new once: it got its place in the frontier, unless a cap refused it.
     pub accepted: bool,
     /// A doubt with this key was pending, under this number.
     pub doubt: Option<(u64, Candidate)>,

@@ -79,6 +79,12 @@ pub(super) fn before_queue(ledger: &Ledger, target: &Target) -> Option<Cause> {
     Some(Cause { reason: skip_reason(*reason), detail: error.as_ref().map(describe) })
 }
 
+/// Whether some that were new were refused by a cap before they were queued.
+pub(super) fn may_be_capped(counters: &Counters) -> bool {
+    let caps = [SkipReason::QueryVariants, SkipReason::TooManySubdomains, SkipReason::Trap];
+    caps.into_iter().any(|reason| counters.skipped_before_queue.of(reason) > 0)
+}
+
 /// The reasons that depend on where a link was found, and for which some were left out whose URLs
 /// nobody wrote down.
 pub(super) fn uncertain(counters: &Counters, rows_kept: bool) -> Vec<SkipReason> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem::Finder;
 
-use super::deduce::{Rules, before_queue, once_queued, uncertain};
+use super::deduce::{Rules, before_queue, may_be_capped, once_queued, uncertain};
 use super::ledger::Ledger;
 use super::lines::each_line;
 use super::{Cause, ExplainError, Fate, Found, Tried};
@@ -69,7 +69,11 @@ impl Search<'_> {
             return Ok(skipped);
         }
         if ledger.accepted {
-            return Ok(Fate::Dropped { cause: once_queued(ledger, &self.rules(ledger)?, self.config) });
+            let cause = once_queued(ledger, &self.rules(ledger)?, self.config);
+            // What a cap refuses has its key among those of what was queued.
+            if cause.is_some() || !may_be_capped(&ledger.counters) {
+                return Ok(Fate::Dropped { cause });
+            }
         }
         Ok(match before_queue(ledger, self.target) {
             Some(cause) => Fate::Refused(cause),
@@ -108,7 +112,9 @@ impl Search<'_> {
                 return;
             }
             let Ok(record) = serde_json::from_slice::<Record>(line) else { return };
-            if *record.canonical.as_ref().unwrap_or(&record.url) == self.target.canonical {
+            // One that the process gave up does not say its canonical form.
+            let canonical = || self.canonicalizer.parse(&record.url).ok().map(|url| url.canonical);
+            if record.canonical.clone().or_else(canonical).as_ref() == Some(&self.target.canonical) {
                 found.get_or_insert(record);
             } else if from.is_none() && record.redirect_to.as_ref() == Some(&self.target.requested) {
                 from = Some(record.url);

@@ -13,7 +13,7 @@ use crate::budget::Lease;
 use crate::config::date::moments;
 use crate::engine::job::PageOutcome;
 use crate::engine::judge::verdict_of;
-use crate::engine::worker::{Shared, leased, outcome_bytes, page_error};
+use crate::engine::worker::{Scratch, Shared, begin_page, finish_page, leased, outcome_bytes, page_error};
 use crate::fetch::Response;
 use crate::fetch::decode::{Chain, Coding, Progress};
 use crate::model::{KeyHash, Link, LinkBatch, SkipReason, Truncation, UrlKey, Via};
@@ -42,16 +42,22 @@ pub(in crate::engine) async fn read(
     let Ok(base) = ::url::Url::parse(&url) else { return response.finish_holding().1 };
     let resolver = shared.canonicalizer.resolver(&base, None);
     let mut reading = Reading::new(shared, outcome, &resolver, parts);
+    // Whoever writes a robots.txt may call any page a sitemap: one that is in scope is read as what it is.
+    let mut page = is_wanted_page(shared, &url).then(|| begin_page(shared, outcome, &response));
     let mut body = shared.keep_bodies.then(Vec::new);
     let mut hasher = Xxh3Default::new();
     let failed = loop {
-        let kept = body.as_ref().map_or(0, Vec::capacity);
+        let kept = body.as_ref().map_or(0, Vec::capacity)
+            + page.as_ref().map_or(0, |scratch| scratch.reader.held_bytes());
         response.also_hold(leased(reading.held_bytes() + kept)).await;
         match response.chunk().await {
             Ok(Some(chunk)) => {
                 hasher.update(chunk);
                 if let Some(body) = &mut body {
                     body.extend_from_slice(chunk);
+                }
+                if let Some(Scratch { reader, likeness, .. }) = &mut page {
+                    reader.feed_with(chunk, likeness);
                 }
                 reading.feed(chunk, false).await;
                 response.excuse(std::mem::take(&mut reading.waited));
@@ -64,7 +70,7 @@ pub(in crate::engine) async fn read(
             break None;
         }
     };
-    let mut note = reading.finish(failed.is_some()).await;
+    let (is_sitemap, mut note) = reading.finish(failed.is_some()).await;
     let (report, mut lease) = response.finish_holding();
     outcome.record.digest = Some(format!("xxh3:{:032x}", hasher.digest128()));
     outcome.record.wire_bytes = report.wire_bytes;
@@ -77,12 +83,21 @@ pub(in crate::engine) async fn read(
     outcome.record.links = note.entries;
     outcome.sitemap = Some(note);
     outcome.body = body;
+    if let Some(scratch) = page.filter(|_| !is_sitemap) {
+        finish_page(shared, outcome, scratch, &mut lease).await;
+    }
     if let Some(error) = failed {
         outcome.verdict = verdict_of(error.kind);
         outcome.record.error = Some(page_error(error));
     }
     lease.shrink_to(leased(outcome_bytes(outcome)));
     lease
+}
+
+/// Whether a URL is in scope as a page.
+fn is_wanted_page(shared: &Shared, url: &str) -> bool {
+    let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
+    scope.check(url, &Parts::of(url)).is_ok()
 }
 
 /// A sitemap that is being read.
@@ -180,18 +195,20 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Nothing more comes: gives out the last part, and what was found out.
-    async fn finish(&mut self, failed: bool) -> SitemapNote {
+    /// Nothing more comes: gives out the last part, and says whether it is a sitemap, and what was found
+    /// out.
+    async fn finish(&mut self, failed: bool) -> (bool, SitemapNote) {
         // of what broke off, what is held back comes out all the same
         self.feed(&[], true).await;
         let report = self.reader.finish();
         self.take_entries().await;
         self.send().await;
-        SitemapNote {
+        let note = SitemapNote {
             entries: report.entries,
             cut: report.broken || self.damaged || failed,
             too_large: report.entries > MOST_ENTRIES || self.too_many_bytes,
-        }
+        };
+        (report.form.is_some(), note)
     }
 
     /// Takes what waits in the reader into parts, and sends those that are full.
