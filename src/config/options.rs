@@ -234,7 +234,7 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_COOKIES", help_heading = NETWORK,
         num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub cookies: Option<bool>,
-    /// Ask the name server ADDR[:PORT] rather than those of the system (repeatable)
+    /// Ask the name server `ADDR[:PORT]` rather than those of the system (repeatable)
     #[arg(long, value_name = "ADDR", env = "DRAGLINE_DNS", help_heading = NETWORK)]
     pub dns: Vec<String>,
     /// Allow private, loopback, link-local and metadata addresses

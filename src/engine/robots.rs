@@ -8,6 +8,7 @@ use super::job::{Asked, RobotsAnswer};
 use super::judge::{redirect_target, retry_after};
 use super::timestamp;
 use super::worker::page_error;
+use crate::budget::Lease;
 use crate::config::{Config, Options};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, SeedHost};
 use crate::model::{ErrorKind, PageError};
@@ -29,12 +30,20 @@ async fn fetch(
 ) -> Result<Arc<RobotsRules>, PageError> {
     let (mut url, mut hops): (Arc<str>, u32) = (format!("{origin}/robots.txt").into(), 0);
     loop {
-        match ask(fetcher, canonicalizer, config, &url, hops).await.1 {
+        match ask(fetcher, canonicalizer, config, &url, hops).await.answer {
             RobotsAnswer::Elsewhere { url: to, hops: so_far } => (url, hops) = (to, so_far),
             RobotsAnswer::Rules(rules) => return Ok(rules),
             RobotsAnswer::Failed { error, .. } => return Err(error),
         }
     }
+}
+
+/// What came of a request for a robots.txt.
+pub(super) struct Reply {
+    pub(super) asked: Asked,
+    pub(super) answer: RobotsAnswer,
+    /// Covers the rules until they are among those that the budget counts.
+    pub(super) lease: Option<Lease>,
 }
 
 /// Makes one request for a robots.txt, `hops` redirects away from where it should stand.
@@ -46,9 +55,9 @@ pub(super) async fn ask(
     config: &Config,
     url: &str,
     hops: u32,
-) -> (Asked, RobotsAnswer) {
-    let mut asked = asked(url);
-    let answer = match request(fetcher, canonicalizer, config, &mut asked, hops).await {
+) -> Reply {
+    let (mut asked, mut lease) = (asked(url), None);
+    let answer = match request(fetcher, canonicalizer, config, (&mut asked, &mut lease), hops).await {
         // Beyond five redirects the file may be taken as unavailable (RFC 9309 section 2.3.1.2).
         Ok(RobotsAnswer::Elsewhere { hops, .. }) if hops > REDIRECTS => allow_all(),
         Ok(answer) => answer,
@@ -61,7 +70,7 @@ pub(super) async fn ask(
             RobotsAnswer::Failed { retry_after: None, error }
         }
     };
-    (asked, answer)
+    Reply { asked, answer, lease }
 }
 
 /// A request that is about to be made.
@@ -73,6 +82,9 @@ fn allow_all() -> RobotsAnswer {
     RobotsAnswer::Rules(Arc::new(RobotsRules::allow_all()))
 }
 
+/// Bytes that parsing takes at most for each of a robots.txt: rules of a dozen bytes, in lists that
+/// double as they grow.
+const PARSED: usize = 5;
 /// Bytes of a robots.txt that come without a lease; most are smaller.
 const FREE_BYTES: usize = 16 << 10;
 
@@ -80,7 +92,7 @@ async fn request(
     fetcher: &Fetcher,
     canonicalizer: &Canonicalizer,
     config: &Config,
-    asked: &mut Asked,
+    (asked, lease): (&mut Asked, &mut Option<Lease>),
     hops: u32,
 ) -> Result<RobotsAnswer, FetchError> {
     let url = &*asked.url;
@@ -103,7 +115,15 @@ async fn request(
                     response.also_hold(held).await;
                 }
             }
-            RobotsAnswer::Rules(Arc::new(RobotsRules::parse(&body, &config.robots_agent)))
+            if body.len() > FREE_BYTES {
+                response.also_hold(body.capacity() + PARSED * body.len()).await;
+            }
+            let rules = RobotsRules::parse(&body, &config.robots_agent);
+            drop(body);
+            let mut held = response.finish_holding().1;
+            held.shrink_to(rules.memory_bytes());
+            *lease = Some(held);
+            RobotsAnswer::Rules(Arc::new(rules))
         }
         301 | 302 | 303 | 307 | 308 => match redirect_target(canonicalizer, url, &response) {
             Some(Ok(target)) => RobotsAnswer::Elsewhere { url: target.requested.into(), hops: hops + 1 },

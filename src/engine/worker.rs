@@ -15,6 +15,7 @@ use super::gather::take_links;
 use super::job::{Job, KEPT_BYTES, Outcome, PageJob, PageOutcome, RobotsAnswer, Verdict};
 use super::judge::{canonical_of, is_redirect, judge, told_by_head, verdict_of};
 use super::likeness::Likeness;
+use super::robots::Reply;
 use super::sitemap::Part;
 use super::{robots, sitemap, timestamp};
 use crate::budget::{Lease, StepCounts};
@@ -106,9 +107,10 @@ pub(crate) async fn run(
             let answer = RobotsAnswer::Failed { retry_after: None, error: broken() };
             let (asked, sitemaps) = (robots::asked(&url), LinkBatch::default());
             let mut delivery = Delivery::new(Outcome::Robots { origin, answer, asked, sitemaps }, sender);
-            let (asked, answer) =
+            let Reply { asked, answer, lease } =
                 robots::ask(&shared.fetcher, &shared.canonicalizer, &shared.config, &url, hops).await;
             let sitemaps = sitemap::named(&shared, &url, &answer);
+            delivery.lease = lease;
             delivery.outcome = Some(Outcome::Robots { origin, answer, asked, sitemaps });
         }
         Job::Address { origin, name, failures } => {

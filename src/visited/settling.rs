@@ -17,7 +17,7 @@
 //!
 //! **What it costs** (measured on keys that the system has in its cache): some [`DOUBT`] for each
 //! doubt, and [`BLOCK`] for each block of exact keys read. With *d* doubts against *r* runs of *b* blocks in
-//! all, the smaller of *d · r* and *b* blocks are read. See [`worth_settling`].
+//! all, the smaller of *d · r* and *b* blocks are read. See [`worth_settling`](super::worth_settling).
 
 use std::ops::Range;
 use std::time::Duration;

@@ -28,6 +28,9 @@ const PART_TEXT: usize = 32 << 10;
 const PART_LINKS: usize = 512;
 /// Bytes decoded, and then read, at a time; they bound what waits in the reader.
 const PIECE: usize = 4 << 10;
+/// What reading a sitemap is reckoned with before it is known what it takes: the next piece may need a
+/// decoder and fill a part, and many sitemaps may get there at once.
+const READING: usize = 384 << 10;
 /// What undoing gzip takes: its state, the last 32 KiB, and what has been decoded.
 const DECODER: usize = 128 << 10;
 
@@ -49,7 +52,7 @@ pub(in crate::engine) async fn read(
     let failed = loop {
         let kept = body.as_ref().map_or(0, Vec::capacity)
             + page.as_ref().map_or(0, |scratch| scratch.reader.held_bytes());
-        response.also_hold(leased(reading.held_bytes() + kept)).await;
+        response.also_hold(leased(reading.held_bytes().max(READING) + kept)).await;
         match response.chunk().await {
             Ok(Some(chunk)) => {
                 hasher.update(chunk);

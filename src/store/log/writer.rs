@@ -11,7 +11,7 @@ use super::frame::{Checksums, HEAD_BYTES, Kind, PLAIN_LENGTH_BYTES, SALT_BYTES, 
 use crate::store::growing::GrowingFile;
 use crate::store::{StateError, Storage, SyncHandle, Synced};
 
-/// Bytes gathered from which on [`LogWriter::is_full`] asks for a write.
+/// Bytes of room for what is gathered; twice as much is kept between two writes.
 const BUFFER: usize = 256 * 1024;
 
 /// Shorter records are not worth compressing.
@@ -63,8 +63,8 @@ impl LogWriter {
         })
     }
 
-    /// Gathers a record. It is in memory only until [`LogWriter::write`], which is due as soon as
-    /// [`LogWriter::is_full`]. Gives the offset at which it begins.
+    /// Gathers a record. It is in memory only until [`LogWriter::write`]. Gives the offset at which
+    /// it begins.
     ///
     /// # Errors
     /// [`StateError::Io`] where the log has failed before, and for a record over [`MAX_RECORD`].
