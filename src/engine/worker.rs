@@ -21,7 +21,7 @@ use super::{robots, sitemap, timestamp};
 use crate::budget::{Lease, StepCounts};
 use crate::config::Config;
 use crate::extract::{ExtractLimits, Extracted, PageContext, PageReader};
-use crate::fetch::{FetchError, FetchRequest, Fetcher, LookedUp, NoAddress, Response};
+use crate::fetch::{BodyReport, FetchError, FetchRequest, Fetcher, LookedUp, NoAddress, Response};
 use crate::model::{ErrorKind, KeyHash, Link, LinkBatch, PageError, Record, Truncation, UrlKey, Via};
 use crate::scope::Scope;
 use crate::url::{Canonicalizer, KeySecret};
@@ -224,11 +224,7 @@ async fn read(
         judge(shared, outcome, status, &response);
     }
     let (report, mut lease) = response.finish_holding();
-    outcome.record.wire_bytes = report.wire_bytes;
-    outcome.record.decoded_bytes = report.decoded_bytes;
-    let broken_off = failed_at_all.then_some(Truncation::Disconnect);
-    outcome.record.truncated = report.truncated.or(outcome.record.truncated).or(broken_off);
-    outcome.mislabelled_encoding = report.mislabelled_encoding;
+    note_body(outcome, &report, failed_at_all);
     if let Some(scratch) = scratch {
         finish_page(shared, outcome, scratch, &mut lease).await;
     }
@@ -238,6 +234,15 @@ async fn read(
     }
     lease.shrink_to(leased(outcome_bytes(outcome)));
     lease
+}
+
+/// Notes what is known of a body once it has been read, or has `failed`.
+pub(super) fn note_body(outcome: &mut PageOutcome, report: &BodyReport, failed: bool) {
+    outcome.record.wire_bytes = report.wire_bytes;
+    outcome.record.decoded_bytes = report.decoded_bytes;
+    let broken_off = failed.then_some(Truncation::Disconnect);
+    outcome.record.truncated = report.truncated.or(outcome.record.truncated).or(broken_off);
+    outcome.mislabelled_encoding = report.mislabelled_encoding;
 }
 
 /// What an answer is read with, if it is a page.

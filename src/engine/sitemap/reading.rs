@@ -13,7 +13,9 @@ use crate::budget::Lease;
 use crate::config::date::moments;
 use crate::engine::job::PageOutcome;
 use crate::engine::judge::verdict_of;
-use crate::engine::worker::{Scratch, Shared, begin_page, finish_page, leased, outcome_bytes, page_error};
+use crate::engine::worker::{
+    Scratch, Shared, begin_page, finish_page, leased, note_body, outcome_bytes, page_error,
+};
 use crate::fetch::Response;
 use crate::fetch::decode::{Chain, Coding, Progress};
 use crate::model::{KeyHash, Link, LinkBatch, SkipReason, Truncation, UrlKey, Via};
@@ -76,11 +78,7 @@ pub(in crate::engine) async fn read(
     let (is_sitemap, mut note) = reading.finish(failed.is_some()).await;
     let (report, mut lease) = response.finish_holding();
     outcome.record.digest = Some(format!("xxh3:{:032x}", hasher.digest128()));
-    outcome.record.wire_bytes = report.wire_bytes;
-    outcome.record.decoded_bytes = report.decoded_bytes;
-    let broken_off = failed.is_some().then_some(Truncation::Disconnect);
-    outcome.record.truncated = report.truncated.or(outcome.record.truncated).or(broken_off);
-    outcome.mislabelled_encoding = report.mislabelled_encoding;
+    note_body(outcome, &report, failed.is_some());
     note.too_large |= outcome.record.truncated == Some(Truncation::Length);
     note.cut |= outcome.record.truncated.is_some();
     outcome.record.links = note.entries;
