@@ -124,12 +124,12 @@ impl<'a> RobotsReader<'a> {
     }
 
     fn decode(&mut self, mut bytes: &[u8], last: bool) {
-        let mut decoded = [0; DECODED];
+        let mut text = [0; DECODED];
         loop {
             let Encoding::Decoded(decoder) = &mut self.encoding else { return };
-            let (result, read, written, _) = decoder.decode_to_utf8(bytes, &mut decoded, last);
+            let (result, read, written, _) = decoder.decode_to_utf8(bytes, &mut text, last);
             bytes = &bytes[read..];
-            self.split(&decoded[..written]);
+            self.split(&text[..written]);
             if result == encoding_rs::CoderResult::InputEmpty {
                 return;
             }
@@ -180,7 +180,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn in_pieces(body: &[u8], mut cuts: Vec<usize>) -> RobotsRules {
-        cuts.iter_mut().for_each(|cut| *cut %= body.len() + 1);
+        for cut in &mut cuts {
+            *cut %= body.len() + 1;
+        }
         cuts.push(body.len());
         cuts.sort_unstable();
         let mut reader = RobotsReader::new("spinner");
@@ -193,24 +195,24 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn pieces_make_no_difference(
-mark in proptest::sample::select(vec![&b""[..], b"\xef\xbb\xbf", b"\xef\xbb", b"\xff\xfe", b"\xfe\xff"]),
-            lines in proptest::collection::vec(("(User-agent: (\\*|spinner)|Disallow: /[a-c*]{0,3}|Allow: /[ab]|Crawl-delay: [0-9]|[a-z]{0,5})", "(\r|\n|\r\n)"), 0..12),
-            cuts in proptest::collection::vec(0..300_usize, 0..9),
-        ) {
-            let text: String = lines.into_iter().map(|(line, end)| line + &end).collect();
-            let mut body = mark.to_vec();
-            match mark {
-                [0xff, 0xfe] => body.extend(text.encode_utf16().flat_map(u16::to_le_bytes)),
-                [0xfe, 0xff] => body.extend(text.encode_utf16().flat_map(u16::to_be_bytes)),
-                _ => body.extend(text.bytes()),
+            #[test]
+            fn pieces_make_no_difference(
+    mark in proptest::sample::select(vec![&b""[..], b"\xef\xbb\xbf", b"\xef\xbb", b"\xff\xfe", b"\xfe\xff"]),
+                lines in proptest::collection::vec(("(User-agent: (\\*|spinner)|Disallow: /[a-c*]{0,3}|Allow: /[ab]|Crawl-delay: [0-9]|[a-z]{0,5})", "(\r|\n|\r\n)"), 0..12),
+                cuts in proptest::collection::vec(0..300_usize, 0..9),
+            ) {
+                let text: String = lines.into_iter().map(|(line, end)| line + &end).collect();
+                let mut body = mark.to_vec();
+                match mark {
+                    [0xff, 0xfe] => body.extend(text.encode_utf16().flat_map(u16::to_le_bytes)),
+                    [0xfe, 0xff] => body.extend(text.encode_utf16().flat_map(u16::to_be_bytes)),
+                    _ => body.extend(text.bytes()),
+                }
+                let whole = RobotsRules::parse(&body, "spinner");
+                prop_assert_eq!(&whole, &RobotsRules::parse(text.as_bytes(), "spinner"), "a mark changes nothing");
+                prop_assert_eq!(in_pieces(&body, cuts), whole);
             }
-            let whole = RobotsRules::parse(&body, "spinner");
-            prop_assert_eq!(&whole, &RobotsRules::parse(text.as_bytes(), "spinner"), "a mark changes nothing");
-            prop_assert_eq!(in_pieces(&body, cuts), whole);
         }
-    }
 
     #[test]
     fn the_limit_stands_wherever_a_piece_ends() {

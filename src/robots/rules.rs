@@ -184,18 +184,18 @@ impl RuleList {
         self.rules[rule].text(&self.text)
     }
 
-    fn head(&self, node: &Node) -> &[u8] {
+    fn head(&self, node: Node) -> &[u8] {
         head(self.text(node.first as usize))
     }
 
     /// The node with the longest head that the path begins with.
     fn last_head_in(&self, path: &[u8]) -> u32 {
-        let after = self.nodes.partition_point(|node| self.head(node) <= path);
+        let after = self.nodes.partition_point(|node| self.head(*node) <= path);
         let Some(mut at) = after.checked_sub(1) else {
             return NONE;
         };
-        let common = self.head(&self.nodes[at]).iter().zip(path).take_while(|(a, b)| a == b).count();
-        while self.head(&self.nodes[at]).len() > common {
+        let common = self.head(self.nodes[at]).iter().zip(path).take_while(|(a, b)| a == b).count();
+        while self.head(self.nodes[at]).len() > common {
             match self.nodes[at].parent {
                 NONE => return NONE,
                 parent => at = parent as usize,
@@ -221,7 +221,7 @@ impl RuleList {
         const MANY: usize = 16;
         let range = self.rules_of(node);
         let known = (range.len() > MANY).then(|| &*sequences.get_or_insert_with(|| Sequences::of(path)));
-        let head = self.head(&self.nodes[node as usize]).len();
+        let head = self.head(self.nodes[node as usize]).len();
         for (rule, index) in self.rules[range.clone()].iter().zip(range) {
             if rank.is_some_and(|rank| rule.rank() <= rank) {
                 return None;
