@@ -160,7 +160,9 @@ impl From<SetupError> for Failure {
                 Failure::new(ExitCode::DiskFull, message)
             }
             SetupError::Core(error) => core(&error),
-            SetupError::NoSeeds => Failure::new(ExitCode::Usage, error.to_string()),
+            SetupError::NoSeeds | SetupError::NoSeedLeft(_) => {
+                Failure::new(ExitCode::Usage, error.to_string())
+            }
             error => Failure::new(ExitCode::Configuration, error.to_string()),
         }
     }

@@ -7,6 +7,7 @@ use super::core::{Caps, CoreSettings};
 use super::crawl::{Crawl, SetupError};
 use super::keeper::Pace;
 use super::plan::{FilterPlan, PlanError, plan, plan_beside};
+use super::seeds::{LeftOut, spool};
 use super::setup::{self, Parts, SeedList};
 use super::shutdown::StopHandle;
 use super::state::SeedsSeal;
@@ -16,7 +17,7 @@ use crate::extract::ExtractLimits;
 use crate::fetch::Fetcher;
 use crate::frontier::Politeness;
 use crate::model::LinkBatch;
-use crate::scope::{Scope, canonical_rules};
+use crate::scope::{Scope, SeedJudge, canonical_rules};
 use crate::sink::{CrawlDirectory, Sink};
 use crate::store::{FileSystem, StateError};
 use crate::url::{Canonicalizer, KeySecret};
@@ -58,7 +59,8 @@ impl CrawlBuilder {
         self.seeds(std::iter::once(url.into()))
     }
 
-    /// Adds seeds; what is no crawlable URL is left out. They are read once, as a stream.
+    /// Adds seeds. They are read once, as a stream; what [can be none](crate::scope::SeedJudge) is left
+    /// out, which [`Crawl::notes`] tells.
     #[must_use]
     pub fn seeds(mut self, urls: impl IntoIterator<Item = String> + 'static) -> Self {
         self.seeds.push(Box::new(urls.into_iter()));
@@ -73,7 +75,8 @@ impl CrawlBuilder {
     }
 
     /// Writes into a crawl directory that is claimed already. Seeds that were gathered in
-    /// [`CrawlDirectory::incoming_seeds`] are its seeds, and then those given here are not looked at.
+    /// [`CrawlDirectory::incoming_seeds`] are its seeds, by the judgement of whoever gathered them (see
+    /// [`SeedJudge`](crate::scope::SeedJudge)), and then those given here are not looked at.
     #[must_use]
     pub fn directory(mut self, directory: CrawlDirectory) -> Self {
         self.output = Output::Claimed(directory);
@@ -130,29 +133,23 @@ impl CrawlBuilder {
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         let (politeness, sinks) = (politeness(&config, self.seed.unwrap_or(1)), self.sinks);
         let parts = |list: &SeedList, seeds: SeedsSeal| -> Result<Parts, PlanError> {
-            let (plan, filter) = plan_beside(&config, list.bytes(&config))?;
-            Ok(Parts {
-                settings: core_settings(&config, &filter),
-                plan,
-                filter,
-                politeness,
-                scope: scope.clone(),
-                sinks,
-                storage: Arc::new(FileSystem),
-                pace: Pace::default(),
-                seeds,
-                canonicalizer: canonicalizer.clone(),
-                config: config.clone(),
-            })
+            parts(&config, &canonicalizer, &scope, politeness, sinks, list, seeds)
         };
         let new_secret = || match self.seed {
             Some(seed) => Ok(KeySecret::from_seed(seed)),
             None => KeySecret::random(),
         };
+        let (judge, mut left_out) = (SeedJudge::of(&config), LeftOut::default());
         let (mut core, secret, fetcher, directory, plan) = match self.output {
             Output::Nowhere => {
-                let seeds: Vec<String> = self.seeds.into_iter().flatten().collect();
-                let list = seed_list(Path::new(""), seeds.iter().cloned().map(Ok), &canonicalizer, &config)?;
+                let seeds: Vec<String> = left_out.sort(self.seeds.into_iter().flatten(), &judge).collect();
+                let list = seed_list(
+                    &left_out,
+                    Path::new(""),
+                    seeds.iter().cloned().map(Ok),
+                    &canonicalizer,
+                    &config,
+                )?;
                 let (parts, secret) = (parts(&list, SeedsSeal::default())?, new_secret()?);
                 let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
@@ -173,9 +170,11 @@ impl CrawlBuilder {
                 };
                 let incoming = directory.incoming_seeds();
                 if !incoming.exists() {
-                    setup::spool(self.seeds.into_iter().flatten(), &canonicalizer, &incoming)?;
+                    let seeds = self.seeds.into_iter().flatten();
+                    spool(left_out.sort(seeds, &judge), &incoming)?;
                 }
-                let list = seed_list(&incoming, setup::lines(&incoming)?, &canonicalizer, &config)?;
+                let list =
+                    seed_list(&left_out, &incoming, setup::lines(&incoming)?, &canonicalizer, &config)?;
                 let parts = parts(&list, setup::seal(&incoming)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
@@ -207,24 +206,49 @@ impl CrawlBuilder {
         };
         let names = fetcher.clone();
         core.ask_ahead(move |host| names.asks_dns(host));
-        let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
         let (limits, batch_text) = link_limits(plan.in_flight().one, config.max_links_per_page);
-        let shared = Shared {
+        let shared = Arc::new(Shared {
             config,
             fetcher,
             canonicalizer,
             secret,
             scope,
-            keep_bodies,
+            keep_bodies: core.sinks().iter().any(|sink| sink.wants_bodies()),
             limits,
             batch_text,
             steps: std::sync::Mutex::default(),
             scratch: std::sync::Mutex::default(),
-        };
+        });
         let (stop, stopped) = StopHandle::new();
-        let shared = Arc::new(shared);
-        Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })
+        let notes = left_out.note().into_iter().collect();
+        Ok(Crawl { core, shared, plan, directory, stop, stopped, notes, signals: self.signals })
     }
+}
+
+/// What the core is made of, beside the seeds.
+fn parts(
+    config: &Arc<Config>,
+    canonicalizer: &Canonicalizer,
+    scope: &Arc<RwLock<Scope>>,
+    politeness: Politeness,
+    sinks: Vec<Box<dyn Sink>>,
+    list: &SeedList,
+    seeds: SeedsSeal,
+) -> Result<Parts, PlanError> {
+    let (plan, filter) = plan_beside(config, list.bytes(config))?;
+    Ok(Parts {
+        settings: core_settings(config, &filter),
+        plan,
+        filter,
+        politeness,
+        scope: scope.clone(),
+        sinks,
+        storage: Arc::new(FileSystem),
+        pace: Pace::default(),
+        seeds,
+        canonicalizer: canonicalizer.clone(),
+        config: config.clone(),
+    })
 }
 
 /// Bytes that a link is reckoned with where the budget bounds their number: its place in the reader
@@ -245,6 +269,7 @@ fn link_limits(bytes: u64, most: u64) -> (ExtractLimits, usize) {
 
 /// Goes through the seeds; fails where there is none.
 fn seed_list(
+    left_out: &LeftOut,
     path: &Path,
     seeds: impl Iterator<Item = std::io::Result<String>>,
     canonicalizer: &Canonicalizer,
@@ -252,7 +277,7 @@ fn seed_list(
 ) -> Result<SeedList, SetupError> {
     let list = SeedList::read(seeds, canonicalizer, config).map_err(StateError::io(path))?;
     if list.seeds == 0 && config.sitemap.is_empty() {
-        return Err(SetupError::NoSeeds);
+        return Err(left_out.note().map_or(SetupError::NoSeeds, SetupError::NoSeedLeft));
     }
     Ok(list)
 }

@@ -48,6 +48,9 @@ pub enum SetupError {
     /// There is nothing to begin with.
     #[error("no seeds; name a URL, or a file of URLs with --seeds")]
     NoSeeds,
+    /// None of the seeds can be one; how many there were, and what is wrong with the first.
+    #[error("no seed is left: {0}")]
+    NoSeedLeft(String),
     /// The crawl directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -99,6 +102,7 @@ pub struct Crawl {
     pub(super) directory: Option<CrawlDirectory>,
     pub(super) stop: StopHandle,
     pub(super) stopped: tokio::sync::watch::Receiver<super::shutdown::Urgency>,
+    pub(super) notes: Vec<String>,
     pub(super) signals: bool,
 }
 
@@ -119,9 +123,9 @@ impl Crawl {
     }
 
     /// What the user should know of how this crawl will be done: that an address guard behind a
-    /// proxy sees literals only.
+    /// proxy sees literals only, and that seeds were left out.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
-        self.shared.fetcher.guard_note().into_iter()
+        self.shared.fetcher.guard_note().into_iter().chain(self.notes.iter().map(String::as_str))
     }
 
     /// Asks this crawl to stop, from wherever.

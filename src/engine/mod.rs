@@ -33,6 +33,7 @@ mod recovery;
 mod reporter;
 mod robots;
 mod robots_kept;
+mod seeds;
 mod settle;
 mod setup;
 mod shadow;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
@@ -23,7 +23,7 @@ use crate::model::{LinkBatch, Via};
 use crate::scope::Scope;
 use crate::sink::{RecoveringFiles, ResultFiles, Sink};
 use crate::store::{Decoder, StateError, Storage, remove_unnamed};
-use crate::url::{Canonicalizer, KeySecret, without_userinfo};
+use crate::url::{Canonicalizer, KeySecret};
 use crate::visited::{Place, Visited};
 
 /// What every core is made of.
@@ -174,26 +174,6 @@ fn host_share(plan: &Plan, secret: &KeySecret) -> HostShare {
 /// Under what the names of hosts and origins are hashed.
 pub(super) fn name_secret(secret: &KeySecret) -> u64 {
     secret.key("names of hosts and origins")
-}
-
-/// Writes seeds to a file, one a line, leaving out what is no crawlable URL, and of the others user
-/// names and passwords; says how many there are.
-pub(super) fn spool(
-    seeds: impl Iterator<Item = String>,
-    canonicalizer: &Canonicalizer,
-    path: &Path,
-) -> Result<u64, StateError> {
-    let write = || -> std::io::Result<u64> {
-        let mut file = BufWriter::new(File::create(path)?);
-        let mut written = 0;
-        for seed in seeds.filter(|seed| canonicalizer.parse(seed).is_ok()) {
-            writeln!(file, "{}", without_userinfo(seed.trim()))?;
-            written += 1;
-        }
-        file.flush()?;
-        Ok(written)
-    };
-    write().map_err(StateError::io(path))
 }
 
 /// What a file of seeds is.
