@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::canonical::{self, Fate};
+use super::canonical::{gives_links, withhold};
 use super::core::{Core, CoreError, ROBOTS_VALIDITY};
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::journal::KeptAttempt;
@@ -245,17 +245,13 @@ impl Core {
         };
         let mut accepted = Vec::new();
         if let Some(named) = canonical {
-            let refused = self.counters.skipped_before_queue.total();
             accepted = self.ask(&named, &found)?;
-            let fate = match () {
-                () if accepted.iter().any(|one| self.traps.is_refused(one)) => Fate::Refused,
-                () if !accepted.is_empty() => Fate::Queued,
-                () if self.counters.skipped_before_queue.total() > refused => Fate::Refused,
-                () => Fate::Met,
-            };
-            if canonical::hands_over(candidate, &named.text, fate) {
-                canonical::withhold(&mut links);
+            if named.links.iter().any(|link| self.read_pages.has(link.key)) {
+                withhold(&mut links);
             }
+        }
+        if gives_links(&record, &links) {
+            self.read_pages.add(candidate.key);
         }
         accepted.extend(self.ask(&links, &found)?);
         self.write_record(job.origin, &record, &line, body.as_deref())?;
