@@ -8,6 +8,7 @@ use super::core::{Core, CoreError, ROBOTS_VALIDITY};
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::journal::KeptAttempt;
 use super::observer::Event;
+use super::sitemap::MOST_STEPS;
 use super::skip::skip_reason;
 use crate::frontier::{Attempt, DrainReason, FIRST_PAUSE, Failed, Moment, OriginId, RobotsState, doubled};
 use crate::model::{Candidate, ErrorKind, FailureClass, Link, LinkBatch, PageError, Record, SkipReason, Via};
@@ -232,8 +233,7 @@ impl Core {
     }
 
     fn finish_page(&mut self, page: PageOutcome) -> Result<(), CoreError> {
-        let PageOutcome { job, record, line, mut links, canonical, body, scope_generation, sitemap, .. } =
-            page;
+        let PageOutcome { job, record, line, mut links, canonical, body, scope_generation, .. } = page;
         let candidate = &job.attempt.candidate;
         let found = Found {
             url: Some(&candidate.url),
@@ -255,9 +255,6 @@ impl Core {
         }
         accepted.extend(self.ask(&links, &found)?);
         self.write_record(job.origin, &record, &line, body.as_deref())?;
-        if let Some(note) = sitemap {
-            self.note_sitemap(note);
-        }
         self.note_likeness(&record);
         for candidate in accepted {
             self.accept(&candidate)?;
@@ -455,8 +452,9 @@ impl Core {
         if unreachable.contains(&reason) {
             return self.last_error(url.get(..usize::from(link.origin_length))?);
         }
-        if link.via == Via::SitemapFile && reason == SkipReason::TooDeep {
-            return Some("sitemaps that name sitemaps without end".to_owned());
+        let is_step = matches!(reason, SkipReason::TooDeep | SkipReason::TooManyRedirects);
+        if link.via == Via::SitemapFile && is_step {
+            return Some(format!("more than {MOST_STEPS} steps from sitemap to sitemap"));
         }
         let by = link.nofollow.filter(|_| reason == SkipReason::Nofollow);
         by.map(|by| by.describe().to_owned()).or_else(|| self.rule_behind(url, reason))
