@@ -284,7 +284,7 @@ fn seed_list(
 
 /// Files that a crawl has open beside those of its requests: segments of the frontier, twice as
 /// many as there may be while they are merged, runs of keys, and what every process has.
-const OTHER_FILES: usize = 384;
+const OTHER_FILES: usize = 512;
 
 /// Files that a crawl with so many requests in flight may have open.
 pub(super) fn files_needed(concurrency: usize) -> usize {

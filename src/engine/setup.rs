@@ -58,7 +58,9 @@ impl Parts {
         let of_canonical = if self.config.canonical { self.plan.caches / CANONICAL_DIVISOR } else { 0 };
         let share = host_share(&self.plan, of_canonical, secret);
         let mut schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
-        let lookups = self.plan.fetch_memory().lookups;
+        // where they are silent, so many of them are asked at once for one name
+        let servers = self.config.dns.len().clamp(1, 3);
+        let lookups = self.plan.fetch_memory().lookups / servers;
         schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency));
         let traps = Traps::new(&self.config, self.plan.sketches, secret.key("what is counted of traps"));
         let mut core = Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks, traps);
