@@ -7,7 +7,7 @@ from scrapy.spiders import CrawlSpider, Rule
 class Bench(CrawlSpider):
     name = "bench"
     allowed_domains = ["127.0.0.1"]
-    rules = [Rule(LinkExtractor(allow_domains=["127.0.0.1"]))]
+    rules = [Rule(LinkExtractor())]
     custom_settings = {
         # no pause, and as many connections as the host takes
         "DOWNLOAD_DELAY": 0,
