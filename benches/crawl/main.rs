@@ -3,8 +3,8 @@
 //!
 //! Two sites: the synthetic website, and Java's documentation behind nginx. All listen on
 //! 127.0.0.1, are started anew for every run, and tell what they were asked for: pages are counted
-//! by the server, and ours must be all of them. A slow peer runs once, on a tenth of the synthetic
-//! website; what a page costs is compared, and a crawl that ends sooner has smaller tables.
+//! by the server, and ours must be all of them. Slow peers run once, on a tenth of the synthetic
+//! website, and Scrapy stops there after 2,000 pages: it is what a page costs that is compared.
 //! Everybody's files go below `TMPDIR`.
 //!
 //! `-- --rounds 3 --pages 100000 --site synthetic|real --sides dragline,wget2,wget,httrack,scrapy`
@@ -89,7 +89,7 @@ fn run(kind: Kind, side: &Side, pages: u64) -> Result<(Usage, Served), Box<dyn E
 
 /// The table of one site: medians of all rounds, pages and requests of the last.
 fn print(kind: Kind, sides: &[Side], all: &[Runs], rounds: usize) {
-    println!("{} site, medians of {rounds} rounds (slow peers: one)", kind.name());
+    println!("{} site, medians of {rounds} rounds (httrack and scrapy: one, with fewer pages)", kind.name());
     println!("  side         CPU ms/page    ours/its  wall ms/page  peak MiB    pages  requests");
     let each = |runs: &Runs, value: fn(&Usage) -> f64| {
         let pages = runs.served.iter().map(|served| served.pages.max(1) as f64);

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 pub(super) struct Side {
     /// What it is called here and, for peers, its program.
     pub(super) name: &'static str,
-    /// It takes so long that it runs once, on a smaller site.
+    /// It takes so long that it runs once, on a tenth of the synthetic site.
     pub(super) is_slow: bool,
     /// Completes its command line, for a seed and a folder that is its own.
     arguments: fn(&mut Command, &str, &Path) -> io::Result<()>,
@@ -77,11 +77,11 @@ fn dragline(command: &mut Command, seed: &str, folder: &Path) -> io::Result<()> 
     Ok(())
 }
 
-/// It reads links from what it has written, so a file has to be; it is deleted at once. More
-/// connections than its usual 5 make it no dearer and let it end sooner.
+/// It reads links from what it has written, so a file has to be; it is deleted at once. With more
+/// connections than its usual five it is no cheaper.
 #[expect(clippy::unnecessary_wraps, reason = "as the others do")]
 fn wget2(command: &mut Command, seed: &str, _: &Path) -> io::Result<()> {
-    command.args(["-q", "-r", "--level=0", "--delete-after", "--max-threads=16", "--no-hsts"]).arg(seed);
+    command.args(["-q", "-r", "--level=0", "--delete-after", "--no-hsts"]).arg(seed);
     Ok(())
 }
 
@@ -115,9 +115,11 @@ fn httrack(command: &mut Command, seed: &str, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The spider that its manual recommends for whole sites, which keeps nothing.
+/// The spider that its manual recommends for whole sites, which keeps nothing; it stops after some
+/// pages, for all of them would take it the better part of an hour.
 fn scrapy(command: &mut Command, seed: &str, folder: &Path) -> io::Result<()> {
     std::fs::write(folder.join("spider.py"), include_str!("spider.py"))?;
-    command.args(["runspider", "spider.py", "-a"]).arg(format!("seed={seed}"));
+    command.args(["runspider", "spider.py", "-s", "CLOSESPIDER_PAGECOUNT=2000", "-a"]);
+    command.arg(format!("seed={seed}"));
     Ok(())
 }
