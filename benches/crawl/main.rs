@@ -76,10 +76,10 @@ fn measure(kind: Kind, sides: &[Side], options: &Options) -> Result<(), Box<dyn 
 /// One crawl of a server that nobody has asked before.
 fn run(kind: Kind, side: &Side, pages: u64) -> Result<(Usage, Served), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let server = Server::start(kind, pages)?;
-    let mut command = side.command(server.seed(), folder.path())?;
+    let site = Server::start(kind, pages)?;
+    let mut command = side.command(site.seed(), folder.path())?;
     let usage = child::run(&mut command)?;
-    let served = server.stop()?;
+    let served = site.stop()?;
     if side.is_ours() {
         assert!(usage.succeeded, "the crawl failed");
         assert_eq!(served.pages, kind.pages(pages), "every page was fetched");

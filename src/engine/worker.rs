@@ -39,8 +39,8 @@ pub(crate) struct Shared {
     pub(crate) batch_text: usize,
     /// How often memory ran short.
     pub(crate) steps: Mutex<StepCounts>,
-    /// Buffers that are free; never more than requests in flight. In boxes, since tasks, which
-    /// hold them, are to be small.
+    /// Buffers that are free; never more than requests in flight.
+    #[expect(clippy::vec_box, reason = "tasks take them out and hold them, and are to be small")]
     pub(crate) scratch: Mutex<Vec<Box<Scratch>>>,
 }
 
