@@ -76,10 +76,10 @@ fn measure(kind: Kind, sides: &[Side], options: &Options) -> Result<(), Box<dyn 
 /// One crawl of a server that nobody has asked before.
 fn run(kind: Kind, side: &Side, pages: u64) -> Result<(Usage, Served), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let site = Server::start(kind, pages)?;
-    let mut command = side.command(site.seed(), folder.path())?;
+    let website = Server::start(kind, pages)?;
+    let mut command = side.command(website.seed(), folder.path())?;
     let usage = child::run(&mut command)?;
-    let served = site.stop()?;
+    let served = website.stop()?;
     if side.is_ours() {
         assert!(usage.succeeded, "the crawl failed");
         assert_eq!(served.pages, kind.pages(pages), "every page was fetched");
@@ -87,29 +87,36 @@ fn run(kind: Kind, side: &Side, pages: u64) -> Result<(Usage, Served), Box<dyn E
     Ok((usage, served))
 }
 
+impl Runs {
+    /// The median of what a page took, in milliseconds, of seconds that a run took.
+    fn each(&self, seconds: fn(&Usage) -> f64) -> f64 {
+        let runs = self.usage.iter().zip(&self.served);
+        median(runs.map(|(usage, served)| seconds(usage) * 1e3 / served.pages.max(1) as f64).collect())
+    }
+
+    fn processor(&self) -> f64 {
+        self.each(|usage| usage.processor)
+    }
+}
+
 /// The table of one site: medians of all rounds, pages and requests of the last.
 fn print(kind: Kind, sides: &[Side], all: &[Runs], rounds: usize) {
-    println!("{} site, medians of {rounds} rounds (httrack and scrapy: one, with fewer pages)", kind.name());
+    println!("{} site, medians of {rounds} rounds (httrack and scrapy: of one)", kind.name());
     println!("  side         CPU ms/page    ours/its  wall ms/page  peak MiB    pages  requests");
-    let each = |runs: &Runs, value: fn(&Usage) -> f64| {
-        let pages = runs.served.iter().map(|served| served.pages.max(1) as f64);
-        median(runs.usage.iter().zip(pages).map(|(usage, pages)| value(usage) * 1e3 / pages).collect())
-    };
-    let ours = sides.iter().position(Side::is_ours).map(|at| each(&all[at], |usage| usage.processor));
+    let ours = sides.iter().position(Side::is_ours).map(|at| all[at].processor());
     for (side, runs) in sides.iter().zip(all) {
         let Some(Served { pages, requests }) = runs.served.last() else { continue };
-        let processor = each(runs, |usage| usage.processor);
-        let peak =
-            median(runs.usage.iter().map(|usage| usage.peak_bytes as f64 / f64::from(1 << 20)).collect());
+        let (processor, wall) = (runs.processor(), runs.each(|usage| usage.wall));
         let ratio = ours.map_or("-".to_owned(), |ours| format!("{:.2}", ours / processor));
-        let bound =
-            side.bound(kind).map_or(String::new(), |most| format!("  ours/its must be at most {most}"));
-        let halted = runs.usage.iter().filter(|usage| usage.stood_still).count();
-        let halted = if halted > 0 { format!("  did not end by itself: {halted}") } else { String::new() };
+        let peak = median(runs.usage.iter().map(|usage| usage.peak_bytes as f64).collect()) / 2_f64.powi(20);
+        let bound = side.bound(kind).map_or(String::new(), |most| format!("  ours/its at most {most}"));
+        let halted = match runs.usage.iter().filter(|usage| usage.stood_still).count() {
+            0 => String::new(),
+            times => format!("  did not end by itself {times} times"),
+        };
         println!(
-            "  {:<12} {processor:>11.4} {ratio:>11} {:>13.4} {peak:>9.1} {pages:>8} {requests:>9}{bound}{halted}",
+            "  {:<12} {processor:>11.4} {ratio:>11} {wall:>13.4} {peak:>9.1} {pages:>8} {requests:>9}{bound}{halted}",
             side.name,
-            each(runs, |usage| usage.wall),
         );
     }
 }
