@@ -107,12 +107,12 @@ fn print(kind: Kind, sides: &[Side], all: &[Runs], rounds: usize) {
     for (side, runs) in sides.iter().zip(all) {
         let Some(Served { pages, requests }) = runs.served.last() else { continue };
         let (processor, wall) = (runs.processor(), runs.each(|usage| usage.wall));
-        let ratio = ours.map_or("-".to_owned(), |ours| format!("{:.2}", ours / processor));
+        let ratio = ours.map_or("-".to_owned(), |ours| format!("{:.3}", ours / processor));
         let peak = median(runs.usage.iter().map(|usage| usage.peak_bytes as f64).collect()) / 2_f64.powi(20);
         let bound = side.bound(kind).map_or(String::new(), |most| format!("  ours/its at most {most}"));
         let halted = match runs.usage.iter().filter(|usage| usage.stood_still).count() {
             0 => String::new(),
-            times => format!("  did not end by itself {times} times"),
+            times => format!("  did not end by itself: {times}"),
         };
         println!(
             "  {:<12} {processor:>11.4} {ratio:>11} {wall:>13.4} {peak:>9.1} {pages:>8} {requests:>9}{bound}{halted}",
