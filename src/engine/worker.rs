@@ -40,7 +40,8 @@ pub(crate) struct Shared {
     /// How often memory ran short.
     pub(crate) steps: Mutex<StepCounts>,
     /// Buffers that are free; never more than requests in flight.
-    pub(crate) scratch: Mutex<Vec<Scratch>>,
+    #[expect(clippy::vec_box, reason = "tasks take them out and hold them, and are to be small")]
+    pub(crate) scratch: Mutex<Vec<Box<Scratch>>>,
 }
 
 /// What reading a page needs for a while: kept from page to page, since allocating
@@ -56,18 +57,20 @@ pub(crate) struct Scratch {
 }
 
 impl Shared {
-    fn take_scratch(&self) -> Scratch {
+    fn take_scratch(&self) -> Box<Scratch> {
         let spare = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_else(|| Scratch {
-            reader: PageReader::new(&PageContext::default()),
-            likeness: Likeness::default(),
-            seen: HashMap::default(),
-            requested: String::new(),
-            canonical: String::new(),
+        spare.unwrap_or_else(|| {
+            Box::new(Scratch {
+                reader: PageReader::new(&PageContext::default()),
+                likeness: Likeness::default(),
+                seen: HashMap::default(),
+                requested: String::new(),
+                canonical: String::new(),
+            })
         })
     }
 
-    fn give_back(&self, scratch: Scratch) {
+    fn give_back(&self, scratch: Box<Scratch>) {
         // What an extraordinary page needed is not kept for the ordinary ones.
         if scratch.largest_buffer() <= KEPT_BYTES {
             self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
@@ -215,10 +218,11 @@ async fn read(
     outcome.record.content_type = response.content_type().map(Cow::into_owned);
     let is_there = (200..300).contains(&status);
     if is_there && outcome.job.attempt.candidate.via == Via::SitemapFile {
-        return sitemap::read(shared, outcome, response, parts).await;
+        // boxed, or every task would have its size
+        return Box::pin(sitemap::read(shared, outcome, response, parts)).await;
     }
     let mut scratch = is_there.then(|| begin_page(shared, outcome, &response));
-    let failed = read_body(shared, outcome, &mut response, scratch.as_mut()).await.err();
+    let failed = read_body(shared, outcome, &mut response, scratch.as_deref_mut()).await.err();
     let failed_at_all = failed.is_some();
     let failed = failed.filter(|_| !told_by_head(status));
     if failed.is_none() {
@@ -247,7 +251,7 @@ pub(super) fn note_body(outcome: &mut PageOutcome, report: &BodyReport, failed: 
 }
 
 /// What an answer is read with, if it is a page.
-pub(super) fn begin_page(shared: &Shared, outcome: &PageOutcome, response: &Response) -> Scratch {
+pub(super) fn begin_page(shared: &Shared, outcome: &PageOutcome, response: &Response) -> Box<Scratch> {
     let mut scratch = shared.take_scratch();
     reset_reader(shared, outcome, response, &mut scratch.reader);
     scratch
@@ -257,7 +261,7 @@ pub(super) fn begin_page(shared: &Shared, outcome: &PageOutcome, response: &Resp
 pub(super) async fn finish_page(
     shared: &Shared,
     outcome: &mut PageOutcome,
-    mut scratch: Scratch,
+    mut scratch: Box<Scratch>,
     lease: &mut Lease,
 ) {
     let page = scratch.reader.finish_with(&mut scratch.likeness);

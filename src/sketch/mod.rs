@@ -8,6 +8,7 @@
 
 mod faces;
 mod heavy;
+mod letters;
 mod seen;
 mod simhash;
 #[cfg(test)]

@@ -22,6 +22,8 @@
 //! mix(number, number of the word before), where the first word has 0 before it. It depends on
 //! nothing but the text, so that crawls can be compared. [`mix`] is that of `wyhash` (Wang Yi).
 
+use super::letters::kinds;
+
 /// Bytes of text that count; what comes later does not.
 pub const TEXT_BYTES: usize = 64 << 10;
 
@@ -36,6 +38,9 @@ const GATHERED: usize = 1024;
 
 /// Bytes of a word at most.
 const LONGEST: usize = 64;
+
+/// Bytes of a piece that is copied without a call: most of what stands between two tags is as short.
+const SHORT: usize = 32;
 
 /// Reads a text in pieces of any size, cut anywhere, and makes its fingerprint.
 ///
@@ -81,6 +86,11 @@ impl SimHasher {
     pub fn feed(&mut self, text: &[u8]) {
         let mut text = &text[..text.len().min(self.room)];
         self.room -= text.len();
+        if text.len() <= SHORT && self.length + SHORT < GATHERED {
+            copy_short(text, &mut self.gathered[self.length..]);
+            self.length += text.len();
+            return;
+        }
         while !text.is_empty() {
             let (now, rest) = text.split_at(text.len().min(GATHERED - self.length));
             self.gathered[self.length..self.length + now.len()].copy_from_slice(now);
@@ -188,6 +198,27 @@ impl SimHasher {
     }
 }
 
+/// Copies a text of [`SHORT`] bytes or fewer: its first and its last bytes, which may overlap.
+#[inline]
+fn copy_short(text: &[u8], to: &mut [u8]) {
+    #[inline]
+    fn both_ends<const WIDTH: usize>(text: &[u8], to: &mut [u8]) {
+        let ends = (text.first_chunk::<WIDTH>(), text.last_chunk::<WIDTH>());
+        if let (Some(first), Some(last)) = ends {
+            to[..WIDTH].copy_from_slice(first);
+            to[text.len() - WIDTH..text.len()].copy_from_slice(last);
+        }
+    }
+    match text {
+        [] => {}
+        &[only] => to[0] = only,
+        &[first, .., last] if text.len() < 4 => (to[0], to[1], to[text.len() - 1]) = (first, text[1], last),
+        _ if text.len() < 8 => both_ends::<4>(text, to),
+        _ if text.len() < 16 => both_ends::<8>(text, to),
+        _ => both_ends::<16>(text, to),
+    }
+}
+
 /// Why reading of letters went no further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stopped {
@@ -197,29 +228,6 @@ enum Stopped {
     Open,
     /// Something else than ASCII comes, or a word that it is part of.
     Foreign,
-}
-
-/// Which of 64 bytes are ASCII letters, and which are no ASCII: a bit for each.
-#[inline]
-fn kinds(block: &[u8; 64]) -> (u64, u64) {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES * 0x80;
-    /// Brings the high bits of eight bytes together.
-    #[inline]
-    fn gather(high: u64) -> u64 {
-        (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
-    }
-    let (mut letters, mut foreign) = (0, 0);
-    for (place, eight) in block.as_chunks::<8>().0.iter().enumerate() {
-        let eight = u64::from_le_bytes(*eight);
-        // in each byte the high bit tells whether it is at or past the bound
-        let lower = (eight | (ONES * 0x20)) & !HIGH;
-        let from_a = lower + ONES * (0x80 - u64::from(b'a'));
-        let past_z = lower + ONES * (0x7f - u64::from(b'z'));
-        letters |= gather(from_a & !past_z & !eight & HIGH) << (8 * place);
-        foreign |= gather(eight & HIGH) << (8 * place);
-    }
-    (letters, foreign)
 }
 
 /// The number of a word of this length; at least 8 bytes must stand behind its last whole group.

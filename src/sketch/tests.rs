@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn pieces_make_the_same_fingerprint(text in "([a-zA-Z0-9 .é日本“—]|\u{a0}|[\u{80}-\u{ffff}]){0,400}", cuts in proptest::collection::vec(0..400_usize, 0..6)) {
+    fn pieces_make_the_same_fingerprint(text in "([a-zA-Z0-9 .é日本“—]|\u{a0}|[\u{80}-\u{ffff}]){0,400}", cuts in proptest::collection::vec(0..400_usize, 0..60)) {
         let mut hasher = SimHasher::default();
         hasher.feed(text.as_bytes());
         let whole = hasher.finish();

@@ -58,7 +58,7 @@ pub(in crate::engine) async fn read(
                 if let Some(body) = &mut body {
                     body.extend_from_slice(chunk);
                 }
-                if let Some(Scratch { reader, likeness, .. }) = &mut page {
+                if let Some(Scratch { reader, likeness, .. }) = page.as_deref_mut() {
                     reader.feed_with(chunk, likeness);
                 }
                 reading.feed(chunk, false).await;
