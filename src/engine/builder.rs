@@ -1,15 +1,15 @@
 //! From options, seeds and a place for results to a crawl that is ready to run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
 use super::core::{Caps, CoreSettings};
 use super::crawl::{Crawl, SetupError};
 use super::keeper::Pace;
 use super::plan::{FilterPlan, PlanError, plan, plan_beside};
-use super::setup::{self, Parts, SeedList};
+use super::seeds::{self, SeedList, Taking};
+use super::setup::Parts;
 use super::shutdown::StopHandle;
-use super::state::SeedsSeal;
 use super::worker::Shared;
 use crate::config::{Config, Options, RobotsPolicy, Sitemaps};
 use crate::extract::ExtractLimits;
@@ -18,7 +18,7 @@ use crate::frontier::Politeness;
 use crate::model::LinkBatch;
 use crate::scope::{Scope, canonical_rules};
 use crate::sink::{CrawlDirectory, Sink};
-use crate::store::{FileSystem, StateError};
+use crate::store::{FileSystem, Seal, StateError};
 use crate::url::{Canonicalizer, KeySecret};
 
 /// Where the results go.
@@ -39,7 +39,7 @@ pub struct CrawlBuilder {
     seeds: Vec<Box<dyn Iterator<Item = String>>>,
     output: Output,
     fresh: bool,
-    signals: bool,
+    stop: StopHandle,
     sinks: Vec<Box<dyn Sink>>,
     seed: Option<u64>,
 }
@@ -95,10 +95,10 @@ impl CrawlBuilder {
         self
     }
 
-    /// Listens to interrupts while running: once to finish, twice to save at once, three times to leave.
+    /// Hears through this handle when it is to stop, from [`build`](Self::build) on.
     #[must_use]
-    pub fn signals(mut self, listen: bool) -> Self {
-        self.signals = listen;
+    pub fn stop_handle(mut self, stop: StopHandle) -> Self {
+        self.stop = stop;
         self
     }
 
@@ -128,8 +128,8 @@ impl CrawlBuilder {
         plan(&config)?;
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
-        let (politeness, sinks) = (politeness(&config, self.seed.unwrap_or(1)), self.sinks);
-        let parts = |list: &SeedList, seeds: SeedsSeal| -> Result<Parts, PlanError> {
+        let (politeness, sinks, stop) = (politeness(&config, self.seed.unwrap_or(1)), self.sinks, self.stop);
+        let parts = |list: &SeedList, seeds: Seal| -> Result<Parts, PlanError> {
             let (plan, filter) = plan_beside(&config, list.bytes(&config))?;
             Ok(Parts {
                 settings: core_settings(&config, &filter),
@@ -152,17 +152,12 @@ impl CrawlBuilder {
         let (mut core, secret, fetcher, directory, plan) = match self.output {
             Output::Nowhere => {
                 let seeds: Vec<String> = self.seeds.into_iter().flatten().collect();
-                let list = seed_list(Path::new(""), seeds.iter().cloned().map(Ok), &canonicalizer, &config)?;
-                let (parts, secret) = (parts(&list, SeedsSeal::default())?, new_secret()?);
+                let list = seed_list(seeds.iter().cloned().map(Ok), &canonicalizer, &config, &stop)?;
+                let (parts, secret) = (parts(&list, Seal::default())?, new_secret()?);
                 let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
-                setup::take_seeds(
-                    &mut core,
-                    seeds.into_iter().map(Ok),
-                    &config.sitemap,
-                    &canonicalizer,
-                    &secret,
-                )?;
+                let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop };
+                taking.take(&mut core, seeds.into_iter().map(Ok), &config.sitemap)?;
                 (core, secret, Fetcher::new(&config, list.hosts, plan.fetch_memory())?, None, plan)
             }
             Output::Path(_) | Output::Claimed(_) => {
@@ -173,10 +168,10 @@ impl CrawlBuilder {
                 };
                 let incoming = directory.incoming_seeds();
                 if !incoming.exists() {
-                    setup::spool(self.seeds.into_iter().flatten(), &canonicalizer, &incoming)?;
+                    seeds::spool(self.seeds.into_iter().flatten(), &canonicalizer, &incoming, &stop)?;
                 }
-                let list = seed_list(&incoming, setup::lines(&incoming)?, &canonicalizer, &config)?;
-                let parts = parts(&list, setup::seal(&incoming)?)?;
+                let list = seed_list(seeds::lines(&incoming)?, &canonicalizer, &config, &stop)?;
+                let parts = parts(&list, seeds::seal(&incoming)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
@@ -184,24 +179,24 @@ impl CrawlBuilder {
                 directory.begin()?;
                 let mut core = parts.begun(directory.path(), &secret)?;
                 directory.seal(&frozen)?;
-                let lines = setup::lines(&directory.seeds())?;
-                setup::take_seeds(&mut core, lines, &config.sitemap, &canonicalizer, &secret)?;
+                let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop };
+                taking.take(&mut core, seeds::lines(&directory.seeds())?, &config.sitemap)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
             Output::Resumed(directory) => {
                 let path = directory.seeds();
                 // That there are none is for their seal to tell.
-                let list = SeedList::read(setup::lines(&path)?, &canonicalizer, &config)
-                    .map_err(StateError::io(&path))?;
-                let parts = parts(&list, setup::seal(&path)?)?;
+                let list = SeedList::read(seeds::lines(&path)?, &canonicalizer, &config, &stop)?;
+                let parts = parts(&list, seeds::seal(&path)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let died = !directory.has_summary();
-                let spanning = setup::spanning(&path, &config)?;
+                let spanning = seeds::spanning(&path, &config)?;
                 let (mut core, secret) = parts.resumed(directory.path(), spanning, died)?;
                 directory.go_on(&frozen)?;
-                setup::take_seeds(&mut core, setup::lines(&path)?, &config.sitemap, &canonicalizer, &secret)?;
+                let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop };
+                taking.take(&mut core, seeds::lines(&path)?, &config.sitemap)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
         };
@@ -221,9 +216,8 @@ impl CrawlBuilder {
             steps: std::sync::Mutex::default(),
             scratch: std::sync::Mutex::default(),
         };
-        let (stop, stopped) = StopHandle::new();
         let shared = Arc::new(shared);
-        Ok(Crawl { core, shared, plan, directory, stop, stopped, signals: self.signals })
+        Ok(Crawl { core, shared, plan, directory, stop })
     }
 }
 
@@ -245,12 +239,12 @@ fn link_limits(bytes: u64, most: u64) -> (ExtractLimits, usize) {
 
 /// Goes through the seeds; fails where there is none.
 fn seed_list(
-    path: &Path,
-    seeds: impl Iterator<Item = std::io::Result<String>>,
+    seeds: impl Iterator<Item = Result<String, StateError>>,
     canonicalizer: &Canonicalizer,
     config: &Config,
+    stop: &StopHandle,
 ) -> Result<SeedList, SetupError> {
-    let list = SeedList::read(seeds, canonicalizer, config).map_err(StateError::io(path))?;
+    let list = SeedList::read(seeds, canonicalizer, config, stop)?;
     if list.seeds == 0 && config.sitemap.is_empty() {
         return Err(SetupError::NoSeeds);
     }

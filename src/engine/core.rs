@@ -15,14 +15,14 @@ use super::keeper::Keeper;
 use super::names::AsksDns;
 use super::observer::Event;
 use super::shadow::DepthShadow;
-use super::state::{CrawlState, SeedsSeal};
+use super::state::CrawlState;
 use super::traps::Traps;
 use crate::frontier::{Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Schedule, Ticket};
 use crate::model::{Record, UrlKey};
 use crate::scope::Scope;
 use crate::sink::{Page, ResultFiles, Sink};
 use crate::stats::{Counters, EndReason, Examples};
-use crate::store::StateError;
+use crate::store::{Seal, StateError};
 use crate::visited::{Answer, ExactError, GrowError, Pace, Sizing, Visited};
 
 /// The crawl cannot go on: what it would decide next could no longer be kept.
@@ -155,7 +155,7 @@ pub(crate) struct Core {
     /// Pages that were alone in flight when the process died, and how often.
     pub(super) suspects: HashMap<Ticket, u32>,
     /// What the file of seeds is.
-    pub(super) seeds: SeedsSeal,
+    pub(super) seeds: Seal,
     /// Seeds taken in.
     pub(super) seeds_taken: u64,
     /// Those were all.
@@ -214,7 +214,7 @@ impl Core {
             away: HashMap::new(),
             tickets_in_flight: HashMap::new(),
             suspects: HashMap::new(),
-            seeds: SeedsSeal::default(),
+            seeds: Seal::default(),
             seeds_taken: 0,
             seeds_complete: false,
             host_changed: false,

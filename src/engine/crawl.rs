@@ -11,7 +11,7 @@ use super::observer::Observer;
 use super::plan::PlanError;
 use super::pressure::Pressure;
 use super::reporter::Reporter;
-use super::shutdown::{StopHandle, listen};
+use super::shutdown::StopHandle;
 use super::worker::Shared;
 use crate::budget::{Plan, release_unused};
 use crate::config::{Config, ConfigError};
@@ -45,6 +45,9 @@ pub enum SetupError {
     /// The memory cannot be had.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// Somebody asked to stop before it began.
+    #[error("stopped before anything was fetched")]
+    Stopped,
     /// There is nothing to begin with.
     #[error("no seeds; name a URL, or a file of URLs with --seeds")]
     NoSeeds,
@@ -98,8 +101,6 @@ pub struct Crawl {
     pub(super) plan: Plan,
     pub(super) directory: Option<CrawlDirectory>,
     pub(super) stop: StopHandle,
-    pub(super) stopped: tokio::sync::watch::Receiver<super::shutdown::Urgency>,
-    pub(super) signals: bool,
 }
 
 impl Crawl {
@@ -192,17 +193,11 @@ impl Crawl {
             core: &mut self.core,
             shared: self.shared.clone(),
             observer,
-            stop: self.stopped.clone(),
+            stop: self.stop.subscribe(),
             tick: &mut tick,
             started,
         };
-        let stop = self.signals.then(|| self.stop.clone());
-        let end = runtime.block_on(async {
-            if let Some(stop) = stop {
-                tokio::spawn(listen(stop));
-            }
-            drive.run().await
-        });
+        let end = runtime.block_on(drive.run());
         // What is still in flight is nobody's any more.
         runtime.shutdown_background();
         let end = end?;

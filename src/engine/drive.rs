@@ -68,6 +68,10 @@ impl Drive<'_> {
         let before = self.core.elapsed_before();
         let end = self.shared.config.max_time.map(|time| Moment::START.after(time.saturating_sub(before)));
         let mut tick = self.now().after(TICK);
+        // Who asked while seeds were taken in is heard before anything is fetched.
+        if self.stopping() {
+            return Ok(EndReason::Signal);
+        }
         loop {
             // Whoever sent one sends the next at once, and is not to keep everyone else waiting.
             for _ in 0..concurrency {

@@ -1,8 +1,8 @@
 //! A file of lines that outlives crashes together with the log: `pages.jsonl`, `skipped.jsonl`.
 //!
 //! The log names, record by record, which bytes went into the file and their checksum; the
-//! manifest names how long it was at the checkpoint. What neither of them names is cut off at
-//! recovery. The file itself holds lines and nothing else.
+//! manifest names how long it was at the checkpoint, and the checksum of all of that. What neither
+//! of them names is cut off at recovery. The file itself holds lines and nothing else.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crc32fast::Hasher;
 
 use super::growing::{GrowingFile, SyncHandle};
+use super::seal::{Seal, checksum};
 use super::{StateError, Storage, StorageFile};
 
 /// Bytes gathered before they are handed to the system.
@@ -42,7 +43,10 @@ pub struct SinkFile {
     buffer: Vec<u8>,
     /// Where the range begins that the next [`SinkFile::write`] gives.
     begun: u64,
+    /// Of that range.
     checksum: Hasher,
+    /// Of all that was appended.
+    whole: Hasher,
 }
 
 impl SinkFile {
@@ -50,17 +54,19 @@ impl SinkFile {
     /// directory is.
     pub fn create(storage: &dyn Storage, path: &Path) -> Result<Self, StateError> {
         let file = storage.create(path).map_err(StateError::io(path))?;
-        Ok(Self::new(GrowingFile::new(path, file, 0)))
+        Ok(Self::new(GrowingFile::new(path, file, 0), Hasher::new()))
     }
 
-    fn new(file: GrowingFile) -> Self {
-        Self { begun: file.length(), file, buffer: Vec::new(), checksum: Hasher::new() }
+    /// `whole`: what the file holds already.
+    fn new(file: GrowingFile, whole: Hasher) -> Self {
+        Self { begun: file.length(), file, buffer: Vec::new(), checksum: Hasher::new(), whole }
     }
 
     /// Appends a line, its `\n` included. Where much is gathered it is handed to the system.
     pub fn append(&mut self, line: &[u8]) -> Result<(), StateError> {
         self.file.check()?;
         self.checksum.update(line);
+        self.whole.update(line);
         self.buffer.extend_from_slice(line);
         if self.buffer.len() >= BUFFER { self.hand_over() } else { Ok(()) }
     }
@@ -91,39 +97,56 @@ impl SinkFile {
         self.file.length() + self.buffer.len() as u64
     }
 
+    /// What the file holds, with what is gathered.
+    pub fn seal(&self) -> Seal {
+        Seal { length: self.length(), crc32: self.whole.clone().finalize() }
+    }
+
     /// For a sync beside the owner, of what the system has been handed so far.
     pub fn sync_handle(&self) -> Result<SyncHandle, StateError> {
         self.file.sync_handle()
     }
 }
 
+const MISSING: &str =
+    "it is missing, and the crawl goes on in it; put it back as it was (unpacked, where it was compressed)";
+const SHORTER: &str = "it is shorter than the manifest says; put it back as it was";
+const ALTERED: &str =
+    "its lines up to the last checkpoint are not those that were written (edited?); put it back as it was";
+
 /// A sink after a crash: held against what manifest and log say of it, then cut back.
 #[derive(Debug)]
 pub struct RecoveringSink {
     path: PathBuf,
     file: Box<dyn StorageFile>,
-    /// Bytes that manifest and log have named so far.
+    /// Bytes that manifest and log have named so far …
     length: u64,
+    /// … and their checksum.
+    whole: Hasher,
 }
 
 impl RecoveringSink {
-    /// Opens a file of which the manifest says that it was `length` bytes long. It may be longer.
+    /// Opens a file of which the manifest says what it held at the checkpoint. It may be longer.
+    /// All that it held is read, once.
     ///
     /// # Errors
-    /// [`StateError::Damaged`] where it is missing or shorter: those bytes were durable. It is
-    /// never made good with what is there.
-    pub fn open(storage: &dyn Storage, path: &Path, length: u64) -> Result<Self, StateError> {
+    /// [`StateError::Damaged`] where it is missing, shorter, or begins otherwise: those bytes were
+    /// durable. It is never made good with what is there.
+    pub fn open(storage: &dyn Storage, path: &Path, seal: Seal) -> Result<Self, StateError> {
+        let damaged = |offset, problem| Err(StateError::damaged(path, offset, problem));
         let file = match storage.open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(StateError::damaged(path, 0, "the manifest names it and it is missing"));
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return damaged(0, MISSING),
             opened => opened.map_err(StateError::io(path))?,
         };
         let found = file.length().map_err(StateError::io(path))?;
-        if found < length {
-            return Err(StateError::damaged(path, found, "it is shorter than the manifest says"));
+        if found < seal.length {
+            return damaged(found, SHORTER);
         }
-        Ok(Self { path: path.to_owned(), file, length })
+        let whole = checksum(path, &*file, 0, seal.length)?;
+        if whole.clone().finalize() != seal.crc32 {
+            return damaged(0, ALTERED);
+        }
+        Ok(Self { path: path.to_owned(), file, length: seal.length, whole })
     }
 
     /// Takes the next range that the log names, after reading it back.
@@ -148,7 +171,7 @@ impl RecoveringSink {
         if found < range.end() {
             return damaged(found, "it is shorter than the log says");
         }
-        if self.checksum(range)? != range.crc32 {
+        if checksum(&self.path, &*self.file, range.offset, range.length)?.finalize() != range.crc32 {
             return damaged(range.offset, "what the log says was written here does not match its checksum");
         }
         Ok(())
@@ -157,19 +180,7 @@ impl RecoveringSink {
     /// The second half of [`accept`](Self::accept): takes a range that has been verified.
     pub fn take(&mut self, range: SinkRange) {
         self.length = range.end();
-    }
-
-    fn checksum(&self, range: SinkRange) -> Result<u32, StateError> {
-        let mut checksum = Hasher::new();
-        let mut buffer = vec![0; range.length.min(BUFFER as u64) as usize];
-        let mut offset = range.offset;
-        while offset < range.end() {
-            let size = (range.end() - offset).min(BUFFER as u64) as usize;
-            self.file.read_at(offset, &mut buffer[..size]).map_err(StateError::io(&self.path))?;
-            checksum.update(&buffer[..size]);
-            offset += size as u64;
-        }
-        Ok(checksum.finalize())
+        self.whole.combine(&Hasher::new_with_initial_len(range.crc32, range.length));
     }
 
     /// Bytes that manifest and log have named so far.
@@ -184,7 +195,7 @@ impl RecoveringSink {
             self.file.truncate(self.length).map_err(StateError::io(&self.path))?;
         }
         self.file.sync().map_err(StateError::io(&self.path))?;
-        Ok(SinkFile::new(GrowingFile::new(&self.path, self.file, self.length)))
+        Ok(SinkFile::new(GrowingFile::new(&self.path, self.file, self.length), self.whole))
     }
 }
 

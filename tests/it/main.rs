@@ -20,4 +20,5 @@ mod rough;
 mod safe_text;
 mod server;
 mod sites;
+mod stopped_early;
 mod synthetic;

@@ -1,7 +1,7 @@
 //! A crawl that is stopped, killed or damaged, and goes on.
 
 use crate::harness::{
-    crawl_into, dragline, finish, interrupt, kill, records, resume, resumed, rows, size, start,
+    crawl_into, dragline, finish, interrupt, kill, records, resume, resumed, rows_so_far, size, start, until,
 };
 use crate::server::{Answer, Script, Server, page};
 use crate::synthetic::Demo;
@@ -100,9 +100,7 @@ fn an_interrupted_crawl_goes_on_and_is_complete_only_once() {
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
     let child = start(&output, &[&server.url("/c0"), "--delay", "0s"]);
-    while server.log().len() < 20 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("the crawl has begun", || server.log().len() >= 20);
     interrupt(&child);
     let stopped = finish(child, &output);
     assert_eq!(stopped.code, Some(10), "{}", stopped.stderr);
@@ -155,9 +153,10 @@ fn a_running_crawl_has_a_status_and_cannot_be_resumed() {
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
     let child = start(&output, &[&server.url("/c0"), "--delay", "0s", "--stats-interval", "100ms"]);
-    while rows(&output.join("stats.jsonl")).len() < 3 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let statistics = output.join("stats.jsonl");
+    until("pages are counted", || {
+        rows_so_far(&statistics).last().is_some_and(|row| row["pages"]["fetched"].as_u64() > Some(0))
+    });
     let holder = format!("process {}", child.id());
     let refused = dragline().arg("resume").arg(&output).output().unwrap();
     assert_eq!(refused.status.code(), Some(4));
@@ -180,11 +179,13 @@ fn retries_go_on_where_they_were() {
     let server = Server::start(Script::new().on("/", page(&["/broken"])).on("/broken", Answer::status(500)));
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
-    let child = start(&output, &[&server.url("/"), "--delay", "0s", "--retries", "2"]);
-    while server.count("/broken") < 2 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    std::thread::sleep(Duration::from_millis(300));
+    let given = [&server.url("/"), "--delay", "0s", "--retries", "2", "--stats-interval", "100ms"];
+    let child = start(&output, &given);
+    let statistics = output.join("stats.jsonl");
+    // what is counted is written down: the first page, and the broken one twice
+    until("two attempts are over", || {
+        rows_so_far(&statistics).last().is_some_and(|row| row["requests"]["pages"].as_u64() >= Some(3))
+    });
     kill(child);
     let before = server.count("/broken");
     let run = resumed(&output, &[]);
@@ -287,8 +288,10 @@ fn a_limit_of_a_host_holds_across_a_stop() {
     let seed = server.url("/");
     let given = [seed.as_str(), "--delay", "0s", "--max-pages-per-host", "25", "--concurrency", "4"];
     let mut child = start(&output, &given);
+    let lines = || rows_so_far(&output.join("pages.jsonl")).len();
     for _ in 0..4 {
-        std::thread::sleep(Duration::from_millis(250));
+        let before = lines();
+        until("there are more pages", || lines() >= before + 3 || child.try_wait().unwrap().is_some());
         kill(child);
         child = resume(&output, &[]);
     }
