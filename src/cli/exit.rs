@@ -217,7 +217,7 @@ fn core(error: &CoreError) -> Failure {
     match error {
         CoreError::Sink(source) => Failure::writing("results", source),
         _ if error.is_damage() => Failure::new(ExitCode::StateDamaged, error.to_string()),
-        _ => Failure::new(ExitCode::Failed, error.to_string()),
+        _ => Failure::new(error.state().map_or(ExitCode::Failed, state), error.to_string()),
     }
 }
 

@@ -43,27 +43,30 @@ pub enum CoreError {
 }
 
 impl CoreError {
-    /// Whether what is on disk is not what was written.
-    pub fn is_damage(&self) -> bool {
+    /// What is wrong with a file of the state, where it is that.
+    pub fn state(&self) -> Option<&StateError> {
         match self {
             CoreError::State(error)
             | CoreError::Frontier(FrontierError::State(error))
-            | CoreError::Exact(ExactError(error)) => !matches!(error, StateError::Io { .. }),
+            | CoreError::Exact(ExactError(error)) => Some(error),
+            CoreError::Frontier(_) | CoreError::Sink(_) => None,
+        }
+    }
+
+    /// Whether what is on disk is not what was written.
+    pub fn is_damage(&self) -> bool {
+        match self {
             CoreError::Frontier(FrontierError::Inconsistent { .. } | FrontierError::Manifest(_)) => true,
-            CoreError::Frontier(FrontierError::Failed) | CoreError::Sink(_) => false,
+            error => error.state().is_some_and(|error| !matches!(error, StateError::Io { .. })),
         }
     }
 
     /// Whether there is no room left on the disk.
     pub fn is_disk_full(&self) -> bool {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
         match self {
-            CoreError::State(error)
-            | CoreError::Frontier(FrontierError::State(error))
-            | CoreError::Exact(ExactError(error)) => error.is_disk_full(),
-            CoreError::Frontier(_) => false,
-            CoreError::Sink(source) => {
-                matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
-            }
+            CoreError::Sink(source) => matches!(source.kind(), StorageFull | QuotaExceeded),
+            error => error.state().is_some_and(StateError::is_disk_full),
         }
     }
 }

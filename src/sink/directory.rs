@@ -197,14 +197,15 @@ impl CrawlDirectory {
     /// # Errors
     /// [`DirectoryError::Io`] where the system refuses.
     pub fn go_on(&self, configuration: &str) -> Result<(), DirectoryError> {
-        let go_on = || {
-            write_configuration(&self.configuration(), configuration)?;
-            match fs::remove_file(self.path.join("summary.json")) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
+        write_configuration(&self.configuration(), configuration)
+            .map_err(|source| DirectoryError::Io { path: self.path.clone(), source })?;
+        let summary = self.path.join("summary.json");
+        match fs::remove_file(&summary) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StateError::io(&summary)(error).into())
             }
-        };
-        go_on().map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
+            _ => Ok(()),
+        }
     }
 
     fn clear(&self) -> io::Result<()> {
