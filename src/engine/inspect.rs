@@ -46,8 +46,9 @@ fn inspect(directory: &Path) -> Result<(), StateError> {
     frontier(&state, &kept)?;
     visited(&state, &kept)?;
     let mut files = RecoveringFiles::open(&FileSystem, directory, &kept.sinks)?;
-    replay_log(&FileSystem, &state.join(log_name(kept.log)), &mut files, |_, _| Ok::<_, StateError>(()))?;
-    Ok(())
+    let log = state.join(log_name(kept.log));
+    replay_log(&FileSystem, &log, &mut files, |_, _| Ok::<_, StateError>(()))?;
+    files.check()
 }
 
 fn frontier(state: &Path, kept: &CrawlState) -> Result<(), StateError> {

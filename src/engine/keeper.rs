@@ -316,7 +316,8 @@ impl Core {
         let log = LogWriter::create(keeper.storage(), &keeper.path(&log_name(number)))?;
         self.frontier.prepare_checkpoint()?;
         self.visited.prepare_checkpoint()?;
-        let state = self.state(number, now)?;
+        let sinks = files.seals()?;
+        let state = CrawlState { sinks, ..self.state(number, now)? };
         self.journal.counted(&self.counters);
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         write_manifest(keeper.storage(), &keeper.path(MANIFEST), keeper.generation + 1, &state.encode())?;
@@ -360,7 +361,6 @@ impl Core {
             .collect();
         state.in_buckets = self.buckets.waiting();
         state.counters = self.counters.clone();
-        state.sinks = self.files.iter().flat_map(ResultFiles::seals).collect();
         state.in_flight = self.tickets_in_flight.keys().copied().collect();
         state.suspects.clone_from(&self.suspects);
         let scope = self.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -6,7 +6,7 @@
 //! elapsed           microseconds that the crawl has run
 //! seeds             seeds taken in · 1 where those were all, else 0 (1 byte) · bytes of their file · its crc32
 //! counts            number of pairs · pairs of slot and count
-//! sinks             how many · number of each, its bytes that are vouched for, and their crc32
+//! sinks             how many · number of each, its bytes that are vouched for, their crc32, that of the last 64 KiB
 //! attempts          how many · attempts that wait to be repeated (see `journal`)
 //! in flight         how many · tickets
 //! suspects          how many · ticket and crashes it was alone in flight at
@@ -24,7 +24,7 @@ use super::journal::{KeptAttempt, decode_ticket, encode_ticket};
 use crate::frontier::{QueueId, Ticket};
 use crate::model::SkipReason;
 use crate::stats::{Counters, Examples};
-use crate::store::{Decoder, Encoder, Malformed, Seal, StateError};
+use crate::store::{Decoder, Encoder, Malformed, Seal, SinkSeal, StateError};
 use crate::url::KeySecret;
 
 /// What a manifest says.
@@ -39,7 +39,7 @@ pub(crate) struct CrawlState {
     pub(crate) seeds: Seal,
     pub(crate) counters: Counters,
     /// Numbers of the files of results, and what they held.
-    pub(crate) sinks: Vec<(u64, Seal)>,
+    pub(crate) sinks: Vec<(u64, SinkSeal)>,
     pub(crate) attempts: HashMap<Ticket, KeptAttempt>,
     pub(crate) in_flight: Vec<Ticket>,
     pub(crate) suspects: HashMap<Ticket, u32>,
@@ -169,7 +169,7 @@ impl CrawlState {
                 return Err(Malformed);
             }
         }
-        let sinks = list(&mut decoder, |decoder| Ok((decoder.number()?, Seal::decode(decoder)?)))?;
+        let sinks = list(&mut decoder, |decoder| Ok((decoder.number()?, SinkSeal::decode(decoder)?)))?;
         let attempts = list(&mut decoder, KeptAttempt::decode)?;
         let in_flight = list(&mut decoder, decode_ticket)?;
         let suspects = list(&mut decoder, |decoder| Ok((decode_ticket(decoder)?, decoder.small()?)))?;
@@ -236,7 +236,7 @@ mod tests {
         fn a_state_reads_back(
             numbers in any::<[u32; 3]>(),
             seeds_complete: bool,
-            sinks in proptest::collection::vec(any::<(u64, u64, u32)>(), 0..3),
+            sinks in proptest::collection::vec(any::<(u64, u64, [u32; 2])>(), 0..3),
             tickets in proptest::collection::vec((any::<u32>(), 0..16_u8, any::<u64>()), 0..5),
             parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..9), 5),
             example in proptest::option::of("[a-zé]{1,300}"),
@@ -257,10 +257,9 @@ mod tests {
                 seeds_taken: u64::from(numbers[2]),
                 seeds_complete,
                 counters,
-                sinks: sinks
-                    .into_iter()
-                    .map(|(number, length, crc32)| (number, Seal { length, crc32 }))
-                    .collect(),
+                sinks: sinks.into_iter().map(|(number, length, [crc32, tail_crc32])| {
+                    (number, SinkSeal { whole: Seal { length, crc32 }, tail_crc32 })
+                }).collect(),
                 in_flight: tickets.clone(),
                 suspects: tickets.into_iter().map(|ticket| (ticket, 1)).collect(),
                 scope: parts[0].clone(),

@@ -28,5 +28,5 @@ pub use log::{LogEnd, LogReader, LogRecord, LogWriter, MAX_RECORD};
 pub use manifest::{peek_manifest, read_manifest, write_manifest};
 pub use replace::{DirectoryLock, LockError, lock_file, lock_holder, replace_file, sync_directory};
 pub use seal::Seal;
-pub use sink_file::{RecoveringSink, SinkFile, SinkRange};
+pub use sink_file::{RecoveringSink, SinkFile, SinkRange, SinkSeal};
 pub use storage::{FileSystem, Storage, StorageFile};

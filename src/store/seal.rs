@@ -1,7 +1,6 @@
 //! What a file held up to some place, so that it can be told later whether it still does.
 //!
-//! The manifest keeps one for each file that has no checksums of its own: the seeds, and the files of
-//! results up to the checkpoint.
+//! For files that have no checksums of their own: the seeds, and the files of results up to a checkpoint.
 
 use std::path::Path;
 

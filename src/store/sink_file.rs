@@ -1,7 +1,7 @@
 //! A file of lines that outlives crashes together with the log: `pages.jsonl`, `skipped.jsonl`.
 //!
 //! The log names, record by record, which bytes went into the file and their checksum; the
-//! manifest names how long it was at the checkpoint, and the checksum of all of that. What neither
+//! manifest names how long it was at the checkpoint, and what it held ([`SinkSeal`]). What neither
 //! of them names is cut off at recovery. The file itself holds lines and nothing else.
 
 use std::io;
@@ -11,7 +11,7 @@ use crc32fast::Hasher;
 
 use super::growing::{GrowingFile, SyncHandle};
 use super::seal::{Seal, checksum};
-use super::{StateError, Storage, StorageFile};
+use super::{Decoder, Encoder, Malformed, StateError, Storage, StorageFile};
 
 /// Bytes gathered before they are handed to the system.
 const BUFFER: usize = 64 * 1024;
@@ -32,6 +32,41 @@ impl SinkRange {
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.length)
     }
+}
+
+/// Bytes at the end of a sink that are read whenever a crawl goes on. To read all would make every start
+/// as slow as the results are many.
+const TAIL: u64 = 64 << 10;
+
+/// What a sink held at a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SinkSeal {
+    /// All of it.
+    pub whole: Seal,
+    /// CRC-32 of its last 64 KiB, or of what there is.
+    pub tail_crc32: u32,
+}
+
+impl SinkSeal {
+    /// Appends it: three numbers.
+    pub fn encode(self, encoder: &mut Encoder<'_>) {
+        self.whole.encode(encoder);
+        encoder.number(u64::from(self.tail_crc32));
+    }
+
+    /// Takes what [`encode`](Self::encode) appended.
+    ///
+    /// # Errors
+    /// [`Malformed`] where a checksum has more than 32 bits.
+    pub fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        Ok(Self { whole: Seal::decode(decoder)?, tail_crc32: decoder.small()? })
+    }
+}
+
+/// Where the tail of a sink of so many bytes begins, and its checksum.
+fn tail(path: &Path, file: &dyn StorageFile, length: u64) -> Result<(u64, u32), StateError> {
+    let from = length.saturating_sub(TAIL);
+    Ok((from, checksum(path, file, from, length - from)?.finalize()))
 }
 
 /// Appends whole lines. After a failed write or sync every later call fails.
@@ -97,9 +132,13 @@ impl SinkFile {
         self.file.length() + self.buffer.len() as u64
     }
 
-    /// What the file holds, with what is gathered.
-    pub fn seal(&self) -> Seal {
-        Seal { length: self.length(), crc32: self.whole.clone().finalize() }
+    /// Hands everything to the system, and says what the file holds.
+    pub fn seal(&mut self) -> Result<SinkSeal, StateError> {
+        self.file.check()?;
+        self.hand_over()?;
+        let (_, tail_crc32) = tail(self.file.path(), self.file.reading(), self.file.length())?;
+        let whole = Seal { length: self.file.length(), crc32: self.whole.clone().finalize() };
+        Ok(SinkSeal { whole, tail_crc32 })
     }
 
     /// For a sync beside the owner, of what the system has been handed so far.
@@ -127,26 +166,40 @@ pub struct RecoveringSink {
 
 impl RecoveringSink {
     /// Opens a file of which the manifest says what it held at the checkpoint. It may be longer.
-    /// All that it held is read, once.
+    /// The last 64 KiB of what it held are read; [`check`](Self::check) reads the rest.
     ///
     /// # Errors
-    /// [`StateError::Damaged`] where it is missing, shorter, or begins otherwise: those bytes were
+    /// [`StateError::Damaged`] where it is missing, shorter, or ends otherwise: those bytes were
     /// durable. It is never made good with what is there.
-    pub fn open(storage: &dyn Storage, path: &Path, seal: Seal) -> Result<Self, StateError> {
+    pub fn open(storage: &dyn Storage, path: &Path, seal: SinkSeal) -> Result<Self, StateError> {
         let damaged = |offset, problem| Err(StateError::damaged(path, offset, problem));
         let file = match storage.open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return damaged(0, MISSING),
             opened => opened.map_err(StateError::io(path))?,
         };
         let found = file.length().map_err(StateError::io(path))?;
-        if found < seal.length {
+        let Seal { length, crc32 } = seal.whole;
+        if found < length {
             return damaged(found, SHORTER);
         }
-        let whole = checksum(path, &*file, 0, seal.length)?;
-        if whole.clone().finalize() != seal.crc32 {
-            return damaged(0, ALTERED);
+        let (from, tail_crc32) = tail(path, &*file, length)?;
+        if tail_crc32 != seal.tail_crc32 {
+            return damaged(from, ALTERED);
         }
-        Ok(Self { path: path.to_owned(), file, length: seal.length, whole })
+        let whole = Hasher::new_with_initial_len(crc32, length);
+        Ok(Self { path: path.to_owned(), file, length, whole })
+    }
+
+    /// Reads all that manifest and log have named so far.
+    ///
+    /// # Errors
+    /// [`StateError::Damaged`] where it is not what was written; where in it, its checksum does not tell.
+    pub fn check(&self) -> Result<(), StateError> {
+        let found = checksum(&self.path, &*self.file, 0, self.length)?.finalize();
+        if found == self.whole.clone().finalize() {
+            return Ok(());
+        }
+        Err(StateError::damaged(&self.path, 0, ALTERED))
     }
 
     /// Takes the next range that the log names, after reading it back.

@@ -220,6 +220,41 @@ fn what_is_only_told_may_be_damaged() {
     }
 }
 
+/// A start does not read all results again: of what lies far back `status` and `explain` tell, however often
+/// the crawl went on in the meantime. What moves the end is noticed by every command.
+#[test]
+fn damage_far_back_in_the_results_is_told_for_ever() {
+    let server = Server::start(Script::new().rule(|request| {
+        let n: u32 = request.path.strip_prefix("/c")?.parse().ok()?;
+        let outside = (0..40).map(|link| format!("http://other.test/{n}/{link}?{}", "q".repeat(900)));
+        Some(page(&outside.chain([format!("/c{}", n + 1)]).collect::<Vec<_>>()))
+    }));
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let seed = server.url("/c0");
+    let given = [seed.as_str(), "--delay", "0s", "--allow-private", "--log-skipped", "--max-pages", "10"];
+    assert_eq!(crawl_into(&output, &given).code, Some(11));
+    let rows = output.join("skipped.jsonl");
+    let whole = std::fs::read(&rows).unwrap();
+    assert!(whole.len() > 200 << 10, "{} bytes", whole.len());
+    std::fs::write(&rows, [b" ", &whole[..]].concat()).unwrap();
+    for command in ["status", "resume"] {
+        let (code, message) = said(command, &output, &[]);
+        assert_eq!(code, Some(6), "{command}: {message}");
+        assert!(message.contains("skipped.jsonl") && message.contains("put it back"), "{message}");
+    }
+    std::fs::write(&rows, &whole).unwrap();
+    Damage::FlipAt(1000).inflict(&rows);
+    for pages in ["20", "30"] {
+        tells("status", &output, &[], &rows, 0);
+        tells("explain", Path::new(&seed), &["-o", output.to_str().unwrap()], &rows, 0);
+        let (code, message) = said("resume", &output, &["--max-pages", pages]);
+        assert_eq!(code, Some(11), "{message}");
+    }
+    Damage::FlipAt(1000).inflict(&rows);
+    assert_eq!(said("status", &output, &[]), (Some(0), String::new()), "whole again");
+}
+
 /// A crawl that ended is done, but what is told of it must not come from damaged files.
 #[test]
 fn what_became_of_a_url_is_not_told_from_damaged_results() {

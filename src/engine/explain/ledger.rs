@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
             ledger: Ledger {
                 scope,
                 counters: state.counters,
-                lengths: state.sinks.into_iter().map(|(number, seal)| (number, seal.length)).collect(),
+                lengths: state.sinks.into_iter().map(|(number, seal)| (number, seal.whole.length)).collect(),
                 standing: None,
                 accepted: glimpse.accepted || !places.is_empty(),
                 attempt: None,
