@@ -256,8 +256,8 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_damage_at_its_place_and_the_end() {
-        let cases: [(&[u8], u64); 3] =
-            [(b"ab\n\xc3\xa9\xff\nc\n", 5), (b"\xff", 0), (&[b'x'; LONGEST_LINE + 1], 0)];
+        let long = vec![b'x'; LONGEST_LINE + 1];
+        let cases: [(&[u8], u64); 3] = [(b"ab\n\xc3\xa9\xff\nc\n", 5), (b"\xff", 0), (&long, 0)];
         for (bytes, place) in cases {
             let mut lines = read(bytes);
             let error = lines.pop().expect("a line").expect_err("damaged");

@@ -74,7 +74,9 @@ impl Damage {
             Damage::FlipAt(place) => bytes[place] ^= 0x10,
             Damage::Cut(part) => bytes.truncate(last * part / 1000),
             Damage::Garbage => {
-                bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * 83) as u8 | 0x80)
+                for (at, byte) in bytes.iter_mut().enumerate() {
+                    *byte = (at * 83) as u8 | 0x80;
+                }
             }
             Damage::NotUtf8 => bytes[last / 2..].iter_mut().take(2).for_each(|byte| *byte = 0xff),
             Damage::Directory | Damage::Gone => std::fs::remove_file(path).unwrap(),
@@ -143,12 +145,12 @@ fn refused(kinds: &[(&str, &str)]) {
     let seed = server.url("/");
     let damages = |kind| DAMAGES.into_iter().map(move |damage| (kind, damage));
     for (number, (&(place, beginning), damage)) in kinds.iter().flat_map(damages).enumerate() {
-        let output = directory.path().join(format!("copy{number}"));
+        // its name stands in every message
+        let output = directory.path().join(format!("copy{number}-{damage:?}"));
         copy(&whole, &output);
         let file = files(&output.join(place), beginning).pop().unwrap_or_else(|| panic!("no {beginning}"));
         let length = std::fs::metadata(&file).unwrap().len();
         damage.inflict(&file);
-        println!("{damage:?} of {}", file.display());
         tells("status", &output, &[], &file, length);
         tells("explain", Path::new(&seed), &["-o", output.to_str().unwrap()], &file, length);
         let (code, message) = said("crawl", Path::new(&seed), &["-o", output.to_str().unwrap()]);
