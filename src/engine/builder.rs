@@ -4,17 +4,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
 use super::core::{Caps, CoreSettings};
-use super::crawl::{Crawl, SetupError};
+use super::crawl::{Crawl, SetupError, most_disk};
 use super::keeper::Pace;
 use super::plan::{FilterPlan, PlanError, plan, plan_beside};
 use super::seeds::{self, SeedList, Taking};
 use super::setup::Parts;
 use super::shutdown::StopHandle;
 use super::worker::Shared;
-use crate::config::{Config, Options, RobotsPolicy, Sitemaps};
+use crate::budget::Plan;
+use crate::config::{Config, ConfigError, Options, RobotsPolicy, Sitemaps, Size};
 use crate::extract::ExtractLimits;
 use crate::fetch::Fetcher;
 use crate::frontier::Politeness;
+use crate::human;
 use crate::model::LinkBatch;
 use crate::scope::{Scope, canonical_rules};
 use crate::sink::{CrawlDirectory, Sink};
@@ -149,6 +151,13 @@ impl CrawlBuilder {
             Some(seed) => Ok(KeySecret::from_seed(seed)),
             None => KeySecret::random(),
         };
+        let limit = |plan: &Plan| config.max_disk.map(|limit| most_disk(limit, plan));
+        let taking = |secret, plan: &Plan| Taking {
+            canonicalizer: &canonicalizer,
+            secret,
+            stop: &stop,
+            most_disk: limit(plan),
+        };
         let (mut core, secret, fetcher, directory, plan) = match self.output {
             Output::Nowhere => {
                 let seeds: Vec<String> = self.seeds.into_iter().flatten().collect();
@@ -156,7 +165,7 @@ impl CrawlBuilder {
                 let (parts, secret) = (parts(&list, Seal::default())?, new_secret()?);
                 let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
-                let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop };
+                let taking = taking(&secret, &plan);
                 taking.take(&mut core, seeds.into_iter().map(Ok), &config.sitemap)?;
                 (core, secret, Fetcher::new(&config, list.hosts, plan.fetch_memory())?, None, plan)
             }
@@ -173,13 +182,14 @@ impl CrawlBuilder {
                 let list = seed_list(seeds::lines(&incoming)?, &canonicalizer, &config, &stop)?;
                 let parts = parts(&list, seeds::seal(&incoming)?)?;
                 let plan = parts.plan;
+                check_room(parts.seeds.length, &config, limit(&plan))?;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let secret = new_secret()?;
                 directory.begin()?;
                 let mut core = parts.begun(directory.path(), &secret)?;
                 directory.seal(&frozen)?;
-                let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop };
+                let taking = taking(&secret, &plan);
                 taking.take(&mut core, seeds::lines(&directory.seeds())?, &config.sitemap)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
@@ -195,7 +205,7 @@ impl CrawlBuilder {
                 let spanning = seeds::spanning(&path, &config)?;
                 let (mut core, secret) = parts.resumed(directory.path(), spanning, died)?;
                 directory.go_on(&frozen)?;
-                let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop };
+                let taking = taking(&secret, &plan);
                 taking.take(&mut core, seeds::lines(&path)?, &config.sitemap)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
@@ -218,6 +228,18 @@ impl CrawlBuilder {
         };
         let shared = Arc::new(shared);
         Ok(Crawl { core, shared, plan, directory, stop })
+    }
+}
+
+/// Fails where the seeds alone take what the crawl may have of the disk.
+fn check_room(bytes: u64, config: &Config, most: Option<u64>) -> Result<(), SetupError> {
+    match (config.max_disk, most) {
+        (Some(limit), Some(most)) if bytes >= most => Err(SetupError::Config(ConfigError::Value {
+            option: "max-disk",
+            value: Size(limit).to_string(),
+            problem: format!("the seeds alone take {}; give more", human::bytes(bytes)),
+        })),
+        _ => Ok(()),
     }
 }
 

@@ -136,7 +136,8 @@ fn open(disk: &SimulatedDisk, kind: Kind) -> Result<Simulation, SetupError> {
         (core, secret)
     };
     let sitemaps = if kind == Kind::Cramped { Vec::new() } else { vec![SITEMAP.to_owned()] };
-    let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &StopHandle::default() };
+    let stop = StopHandle::default();
+    let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop, most_disk: None };
     taking.take(&mut core, seeds().map(Ok), &sitemaps)?;
     Ok(Simulation {
         core,

@@ -214,7 +214,7 @@ impl Crawl {
 
 /// Bytes on disk at which a crawl stops for `--max-disk`: what is in memory then is still to be
 /// written, and files are kept until their followers are named.
-fn most_disk(limit: u64, plan: &Plan) -> u64 {
+pub(super) fn most_disk(limit: u64, plan: &Plan) -> u64 {
     limit - (limit / 8 + plan.frontier + plan.doubts).min(limit / 2)
 }
 

@@ -104,6 +104,8 @@ pub(crate) struct Keeper {
     checkpoint_at: Moment,
     /// When it was last written down how long the crawl has run.
     timed_at: Moment,
+    /// Bytes of the last manifest.
+    manifest_bytes: u64,
 }
 
 /// Who waits for the disk.
@@ -133,6 +135,7 @@ impl Keeper {
             synced_at: Moment::START,
             checkpoint_at: Moment::START,
             timed_at: Moment::START,
+            manifest_bytes: 0,
         })
     }
 
@@ -229,11 +232,11 @@ impl Core {
         self.journal.length() >= MUCH
     }
 
-    /// Bytes on disk of state and results.
+    /// Bytes on disk of state and results: all but configuration and statistics, which are small.
     pub(crate) fn disk_bytes(&self) -> u64 {
-        let log = self.keeper.as_ref().map_or(0, |keeper| keeper.log.length());
+        let log = self.keeper.as_ref().map_or(0, |keeper| keeper.log.length() + keeper.manifest_bytes);
         let results = self.files.as_ref().map_or(0, ResultFiles::bytes);
-        log + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
+        log + self.seeds.length + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
     }
 
     /// The process is about to end in order: what is in flight is to be asked for again.
@@ -320,7 +323,9 @@ impl Core {
         let state = CrawlState { sinks, ..self.state(number, now)? };
         self.journal.counted(&self.counters);
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
-        write_manifest(keeper.storage(), &keeper.path(MANIFEST), keeper.generation + 1, &state.encode())?;
+        let body = state.encode();
+        write_manifest(keeper.storage(), &keeper.path(MANIFEST), keeper.generation + 1, &body)?;
+        keeper.manifest_bytes = body.len() as u64;
         keeper.generation += 1;
         keeper.log = log;
         let mut old = std::mem::take(&mut keeper.replayed);

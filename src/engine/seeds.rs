@@ -164,6 +164,8 @@ pub(super) struct Taking<'a> {
     pub(super) secret: &'a KeySecret,
     /// Whoever may ask to stop; what has not been taken in by then is left.
     pub(super) stop: &'a StopHandle,
+    /// Bytes on disk at which the crawl stops; what has not been taken in by then is left as well.
+    pub(super) most_disk: Option<u64>,
 }
 
 impl Taking<'_> {
@@ -196,7 +198,7 @@ impl Taking<'_> {
             if met - core.seeds_taken >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
                 core.add_seeds(&std::mem::take(&mut batch), met, true)?;
                 core.keep(Moment::START)?;
-                if self.stop.is_requested() {
+                if self.stop.is_requested() || self.most_disk.is_some_and(|most| core.disk_bytes() >= most) {
                     return Ok(());
                 }
             }
