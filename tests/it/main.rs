@@ -11,6 +11,7 @@ mod damage;
 mod disk_full;
 mod explain;
 mod harness;
+mod max_disk;
 mod name_server;
 mod report_cases;
 mod reports;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | C119: the visited set of some hundred thousand URLs took gigabytes; another one never said "seen" | [`the_filter_of_a_large_crawl_is_small_and_told_before`]; `visited::tests::filter_batches_are_one_by_one` |
 //! | C120: pages are dropped by false positives and nobody is told | [`an_overfull_filter_says_so_once_at_each_step`]; `crawl::misses` |
-//! | C127: the queue on disk takes many times what the pages took | [`a_queue_on_disk_is_small`]; `resume::a_crawl_stops_before_its_directory_outgrows_max_disk_and_goes_on_with_more`; `disk_full` |
+//! | C127: the queue on disk takes many times what the pages took | [`a_queue_on_disk_is_small`]; `max_disk::a_crawl_stops_before_its_directory_outgrows_max_disk_and_goes_on_with_more`; `disk_full` |
 //! | C128: a limit on pages holds what is fetched, and the queue grows without end | [`what_a_limit_leaves_in_the_queue_is_told_and_goes_on_later`]; `crawl::limits::max_pages_is_never_exceeded` |
 //! | C129: after a crash the queue is gone or broken | `resume::killed_crawls_lose_and_double_nothing` |
 //! | C130: what was saved is good for one start only | [`a_copy_goes_on_like_the_original_twice`] |

@@ -313,24 +313,3 @@ fn seeds_on_many_hosts_stay_inside_the_budget_or_are_refused() {
     assert!(run.stderr.contains("smallest budget"), "{}", run.stderr);
     assert!(!output.exists(), "nothing is left behind");
 }
-
-#[test]
-fn a_crawl_stops_before_its_directory_outgrows_max_disk_and_goes_on_with_more() {
-    let server = Server::start(Script::new().rule(|request| {
-        let n: u32 = request.path.strip_prefix("/c")?.split('?').next()?.parse().ok()?;
-        // rows of skipped.jsonl, some 2 KB each
-        let mut links: Vec<String> =
-            (0..200).map(|link| format!("http://other.test/{n}/{link}?{}", "q".repeat(1900))).collect();
-        links.extend((n < 200).then(|| format!("/c{}", n + 1)));
-        Some(page(&links))
-    }));
-    let directory = TempDir::new().unwrap();
-    let output = directory.path().join("crawl");
-    let seed = server.url("/c0");
-    let run = crawl_into(&output, &[seed.as_str(), "--delay", "0s", "--log-skipped", "--max-disk", "16MiB"]);
-    assert_eq!(run.code, Some(13), "{}", run.stderr);
-    assert_eq!(run.summary["end_reason"], "size_limit");
-    let all = resumed(&output, &["--max-disk", "1GiB"]);
-    assert_eq!((all.code, all.pages.len()), (Some(0), 201), "{}", all.stderr);
-    assert!((0..=200).all(|n| server.count(&format!("/c{n}")) == 1));
-}
