@@ -7,7 +7,7 @@ use super::core::{Caps, CoreSettings};
 use super::crawl::{Crawl, SetupError, most_disk};
 use super::keeper::Pace;
 use super::plan::{FilterPlan, PlanError, plan, plan_beside};
-use super::seeds::{self, SeedList, Taking};
+use super::seed_file::{self, SeedList, Taking};
 use super::setup::Parts;
 use super::shutdown::StopHandle;
 use super::worker::Shared;
@@ -177,10 +177,11 @@ impl CrawlBuilder {
                 };
                 let incoming = directory.incoming_seeds();
                 if !incoming.exists() {
-                    seeds::spool(self.seeds.into_iter().flatten(), &canonicalizer, &incoming, &stop)?;
+                    let seeds = self.seeds.into_iter().flatten().take_while(|_| !stop.is_requested());
+                    seed_file::spool(seeds, &canonicalizer, &incoming)?;
                 }
-                let list = seed_list(seeds::lines(&incoming)?, &canonicalizer, &config, &stop)?;
-                let parts = parts(&list, seeds::seal(&incoming)?)?;
+                let list = seed_list(seed_file::lines(&incoming)?, &canonicalizer, &config, &stop)?;
+                let parts = parts(&list, seed_file::seal(&incoming)?)?;
                 let plan = parts.plan;
                 check_room(parts.seeds.length, &config, limit(&plan))?;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
@@ -190,23 +191,23 @@ impl CrawlBuilder {
                 let mut core = parts.begun(directory.path(), &secret)?;
                 directory.seal(&frozen)?;
                 let taking = taking(&secret, &plan);
-                taking.take(&mut core, seeds::lines(&directory.seeds())?, &config.sitemap)?;
+                taking.take(&mut core, seed_file::lines(&directory.seeds())?, &config.sitemap)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
             Output::Resumed(directory) => {
                 let path = directory.seeds();
                 // That there are none is for their seal to tell.
-                let list = SeedList::read(seeds::lines(&path)?, &canonicalizer, &config, &stop)?;
-                let parts = parts(&list, seeds::seal(&path)?)?;
+                let list = SeedList::read(seed_file::lines(&path)?, &canonicalizer, &config, &stop)?;
+                let parts = parts(&list, seed_file::seal(&path)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let died = !directory.has_summary();
-                let spanning = seeds::spanning(&path, &config)?;
+                let spanning = seed_file::spanning(&path, &config)?;
                 let (mut core, secret) = parts.resumed(directory.path(), spanning, died)?;
                 directory.go_on(&frozen)?;
                 let taking = taking(&secret, &plan);
-                taking.take(&mut core, seeds::lines(&path)?, &config.sitemap)?;
+                taking.take(&mut core, seed_file::lines(&path)?, &config.sitemap)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
         };

@@ -12,7 +12,7 @@ use super::crawl::SetupError;
 use super::job::Outcome;
 use super::keeper::Pace;
 use super::next::Next;
-use super::seeds::Taking;
+use super::seed_file::Taking;
 use super::setup::Parts;
 use super::shutdown::StopHandle;
 use super::sitemap::Part;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::keeper::{FRONTIER, MANIFEST, VISITED, log_name};
 use super::recovery::{malformed_manifest, peek_state, replay_log};
-use super::seeds::seal;
+use super::seed_file::seal;
 use super::state::CrawlState;
 use crate::frontier::{DiskFrontier, DiskSettings, FrontierError};
 use crate::sink::{RecoveringFiles, check_configuration};

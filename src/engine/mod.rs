@@ -34,7 +34,7 @@ mod recovery;
 mod reporter;
 mod robots;
 mod robots_kept;
-mod seeds;
+mod seed_file;
 mod settle;
 mod setup;
 mod shadow;

@@ -12,7 +12,7 @@ use super::super::builder::politeness;
 use super::super::journal::{Change, KeptAttempt, read_record};
 use super::super::keeper::{FRONTIER, MANIFEST, VISITED, log_name};
 use super::super::recovery::{malformed_manifest, peek_state};
-use super::super::seeds::spanning;
+use super::super::seed_file::spanning;
 use super::super::setup::name_secret;
 use super::super::state::CrawlState;
 use super::ExplainError;

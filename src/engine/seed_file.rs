@@ -27,19 +27,19 @@ pub(super) fn spool(
     seeds: impl Iterator<Item = String>,
     canonicalizer: &Canonicalizer,
     path: &Path,
-    stop: &StopHandle,
-) -> Result<(), SetupError> {
-    let failed = |error| SetupError::State(StateError::io(path)(error));
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    for seed in seeds {
-        stop.check()?;
-        // Line breaks within a URL do not count (WHATWG URL, basic URL parser), and would be two lines here.
-        let seed = seed.trim().replace(['\n', '\r'], "");
-        if seed.len() <= LONGEST_LINE && canonicalizer.parse(&seed).is_ok() {
-            writeln!(file, "{}", without_userinfo(&seed)).map_err(failed)?;
+) -> Result<(), StateError> {
+    let write = || -> std::io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        for seed in seeds {
+            // Line breaks within a URL do not count (WHATWG URL, basic URL parser), and would be two lines here.
+            let seed = seed.trim().replace(['\n', '\r'], "");
+            if seed.len() <= LONGEST_LINE && canonicalizer.parse(&seed).is_ok() {
+                writeln!(file, "{}", without_userinfo(&seed))?;
+            }
         }
-    }
-    file.flush().map_err(failed)
+        file.flush()
+    };
+    write().map_err(StateError::io(path))
 }
 
 /// What a file of seeds is.
