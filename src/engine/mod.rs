@@ -18,6 +18,7 @@ mod drive;
 mod explain;
 mod gather;
 mod inspect;
+mod intake;
 mod job;
 mod journal;
 mod judge;
