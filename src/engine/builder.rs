@@ -132,20 +132,7 @@ impl CrawlBuilder {
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         let (politeness, sinks, stop) = (politeness(&config, self.seed.unwrap_or(1)), self.sinks, self.stop);
         let parts = |list: &SeedList, seeds: Seal| -> Result<Parts, PlanError> {
-            let (plan, filter) = plan_beside(&config, list.bytes(&config))?;
-            Ok(Parts {
-                settings: core_settings(&config, &filter),
-                plan,
-                filter,
-                politeness,
-                scope: scope.clone(),
-                sinks,
-                storage: Arc::new(FileSystem),
-                pace: Pace::default(),
-                seeds,
-                canonicalizer: canonicalizer.clone(),
-                config: config.clone(),
-            })
+            parts(&config, &canonicalizer, &scope, politeness, sinks, list, seeds)
         };
         let new_secret = || match self.seed {
             Some(seed) => Ok(KeySecret::from_seed(seed)),
@@ -230,6 +217,32 @@ impl CrawlBuilder {
         let shared = Arc::new(shared);
         Ok(Crawl { core, shared, plan, directory, stop })
     }
+}
+
+/// What the core is made of, beside the seeds.
+fn parts(
+    config: &Arc<Config>,
+    canonicalizer: &Canonicalizer,
+    scope: &Arc<RwLock<Scope>>,
+    politeness: Politeness,
+    sinks: Vec<Box<dyn Sink>>,
+    list: &SeedList,
+    seeds: Seal,
+) -> Result<Parts, PlanError> {
+    let (plan, filter) = plan_beside(config, list.bytes(config))?;
+    Ok(Parts {
+        settings: core_settings(config, &filter),
+        plan,
+        filter,
+        politeness,
+        scope: scope.clone(),
+        sinks,
+        storage: Arc::new(FileSystem),
+        pace: Pace::default(),
+        seeds,
+        canonicalizer: canonicalizer.clone(),
+        config: config.clone(),
+    })
 }
 
 /// Fails where the seeds alone take what the crawl may have of the disk.

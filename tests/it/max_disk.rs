@@ -62,12 +62,12 @@ fn a_crawl_stops_before_its_directory_outgrows_max_disk_and_goes_on_with_more() 
 fn list(server: &Server, bytes: u64) -> (String, u64) {
     let (mut text, mut count, mut mixed) = (String::new(), 0, 1_u64);
     while (text.len() as u64) < bytes {
-        let mut path = String::new();
-        for _ in 0..110 {
+        let path = (0..110).map(|_| {
             mixed = mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (mixed >> 29);
-            path += &format!("{mixed:016x}");
-        }
-        text += &format!("{}\n", server.url(&format!("/{path}")));
+            format!("{mixed:016x}")
+        });
+        text.push_str(&server.url(&format!("/{}", path.collect::<String>())));
+        text.push('\n');
         count += 1;
     }
     (text, count)
