@@ -11,5 +11,5 @@ mod skip;
 pub use error::{ErrorKind, FailureClass, PageError};
 pub use key::{KeyHash, KeyHasher, UrlKey};
 pub use link::{Candidate, Link, LinkBatch, Nofollow, Via};
-pub use record::{CharsetName, Record, Truncation};
+pub use record::{CharsetName, Record, SitemapNote, Truncation};
 pub use skip::SkipReason;

@@ -13,6 +13,7 @@
 //! addresses are judged elsewhere.
 
 mod patterns;
+mod seed;
 mod shape;
 mod span;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use crate::url::{Canonicalizer, Parts, Reject, Rules};
 use patterns::Patterns;
 use span::Span;
 
+pub use seed::{SeedJudge, SeedRefusal};
 pub use shape::Shape;
 pub use span::registrable_domain;
 

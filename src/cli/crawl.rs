@@ -6,10 +6,9 @@ use clap::ArgMatches;
 use dragline::config::{Config, Options, defaults};
 use dragline::engine::{Crawl, Event, Observer, StopHandle};
 use dragline::human;
-use dragline::scope::{Shape, canonical_rules};
+use dragline::scope::SeedJudge;
 use dragline::sink::CrawlDirectory;
 use dragline::stats::Snapshot;
-use dragline::url::{Canonicalizer, without_userinfo};
 
 use super::layers::Layers;
 use super::normalize::has_userinfo;
@@ -84,11 +83,11 @@ fn take_seeds(
     directory: &CrawlDirectory,
     stop: &StopHandle,
 ) -> Result<(), Failure> {
-    let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
+    let judge = SeedJudge::of(config);
     let mut with_userinfo = 0;
     let spooled = seeds::spool(layers, &directory.incoming_seeds(), stop, |text| {
         with_userinfo += u64::from(has_userinfo(text));
-        judge(&canonicalizer, config, text)
+        judge.judge(text).map(drop).map_err(|refusal| refusal.to_string())
     })?;
     if with_userinfo > 0 {
         say::line(&format!(
@@ -109,23 +108,6 @@ fn take_seeds(
         return Err(Failure::new(ExitCode::Usage, message));
     }
     Ok(())
-}
-
-/// Whether a text can be a seed; the reason names text and remedy.
-fn judge(canonicalizer: &Canonicalizer, config: &Config, written: &str) -> Result<(), String> {
-    let text = &*without_userinfo(written);
-    if text.contains(|character: char| character.is_control()) {
-        return Err(format!("'{text}' has a control character in it; give each URL on its own"));
-    }
-    let target = canonicalizer.parse(written).map_err(|reject| format!("'{text}': {reject}"))?;
-    if target.requested.len() > config.max_url_length {
-        return Err(format!("'{text}' is longer than --max-url-length {}", config.max_url_length));
-    }
-    let shape = Shape::of(config);
-    shape.check(&target.requested).map_err(|reason| {
-        let rule = shape.rule(reason).unwrap_or_default();
-        format!("'{text}' is more than {rule} allows ({})", reason.name())
-    })
 }
 
 impl Observer for Display {

@@ -159,7 +159,9 @@ impl From<SetupError> for Failure {
             }
             SetupError::Core(error) => core(&error),
             SetupError::Stopped => Failure::new(ExitCode::Signal, error.to_string()),
-            SetupError::NoSeeds => Failure::new(ExitCode::Usage, error.to_string()),
+            SetupError::NoSeeds | SetupError::NoSeedLeft(_) => {
+                Failure::new(ExitCode::Usage, error.to_string())
+            }
             error => Failure::new(ExitCode::Configuration, error.to_string()),
         }
     }

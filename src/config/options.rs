@@ -127,7 +127,7 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_FOLLOW_NOFOLLOW", help_heading = DISCOVERY,
         num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub follow_nofollow: Option<bool>,
-    /// Believe rel=canonical: a page that names another one hands its place to that one
+    /// Believe rel=canonical: once the page that others name has given its links, those of the others are left out
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_CANONICAL", help_heading = DISCOVERY,
         num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub canonical: Option<bool>,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::canonical::{self, Fate};
+use super::canonical::{gives_links, withhold};
 use super::core::{Core, CoreError, ROBOTS_VALIDITY};
 use super::intake::Found;
 use super::job::{Buffers, Outcome, PageOutcome, RobotsAnswer, Verdict};
@@ -201,8 +201,7 @@ impl Core {
     }
 
     fn finish_page(&mut self, page: PageOutcome) -> Result<(), CoreError> {
-        let PageOutcome { job, record, line, mut links, canonical, body, scope_generation, sitemap, .. } =
-            page;
+        let PageOutcome { job, record, line, mut links, canonical, body, scope_generation, .. } = page;
         let candidate = &job.attempt.candidate;
         let found = Found {
             url: Some(&candidate.url),
@@ -214,23 +213,16 @@ impl Core {
         };
         let mut accepted = Vec::new();
         if let Some(named) = canonical {
-            let refused = self.counters.skipped_before_queue.total();
             accepted = self.ask(&named, &found)?;
-            let fate = match () {
-                () if accepted.iter().any(|one| self.traps.is_refused(one)) => Fate::Refused,
-                () if !accepted.is_empty() => Fate::Queued,
-                () if self.counters.skipped_before_queue.total() > refused => Fate::Refused,
-                () => Fate::Met,
-            };
-            if canonical::hands_over(candidate, &named.text, fate) {
-                canonical::withhold(&mut links);
+            if named.links.iter().any(|link| self.read_pages.has(link.key)) {
+                withhold(&mut links);
             }
+        }
+        if gives_links(&record, &links) {
+            self.read_pages.add(candidate.key);
         }
         accepted.extend(self.ask(&links, &found)?);
         self.write_record(job.origin, &record, &line, body.as_deref())?;
-        if let Some(note) = sitemap {
-            self.note_sitemap(note);
-        }
         self.note_likeness(&record);
         for candidate in accepted {
             self.accept(&candidate)?;

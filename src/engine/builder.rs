@@ -8,6 +8,7 @@ use super::crawl::{Crawl, SetupError, most_disk};
 use super::keeper::Pace;
 use super::plan::{FilterPlan, PlanError, plan, plan_beside};
 use super::seed_file::{self, SeedList, Taking};
+use super::seeds::{LeftOut, spool};
 use super::setup::Parts;
 use super::shutdown::StopHandle;
 use super::worker::Shared;
@@ -18,7 +19,7 @@ use crate::fetch::Fetcher;
 use crate::frontier::Politeness;
 use crate::human;
 use crate::model::LinkBatch;
-use crate::scope::{Scope, canonical_rules};
+use crate::scope::{Scope, SeedJudge, canonical_rules};
 use crate::sink::{CrawlDirectory, Sink};
 use crate::store::{FileSystem, Seal, StateError};
 use crate::url::{Canonicalizer, KeySecret};
@@ -60,7 +61,8 @@ impl CrawlBuilder {
         self.seeds(std::iter::once(url.into()))
     }
 
-    /// Adds seeds; what is no crawlable URL is left out. They are read once, as a stream.
+    /// Adds seeds. They are read once, as a stream; what [can be none](crate::scope::SeedJudge) is left
+    /// out, which [`Crawl::notes`] tells.
     #[must_use]
     pub fn seeds(mut self, urls: impl IntoIterator<Item = String> + 'static) -> Self {
         self.seeds.push(Box::new(urls.into_iter()));
@@ -75,7 +77,8 @@ impl CrawlBuilder {
     }
 
     /// Writes into a crawl directory that is claimed already. Seeds that were gathered in
-    /// [`CrawlDirectory::incoming_seeds`] are its seeds, and then those given here are not looked at.
+    /// [`CrawlDirectory::incoming_seeds`] are its seeds, by the judgement of whoever gathered them (see
+    /// [`SeedJudge`](crate::scope::SeedJudge)), and then those given here are not looked at.
     #[must_use]
     pub fn directory(mut self, directory: CrawlDirectory) -> Self {
         self.output = Output::Claimed(directory);
@@ -145,10 +148,12 @@ impl CrawlBuilder {
             stop: &stop,
             most_disk: limit(plan),
         };
+        let (judge, mut left_out) = (SeedJudge::of(&config), LeftOut::default());
         let (mut core, secret, fetcher, directory, plan) = match self.output {
             Output::Nowhere => {
-                let seeds: Vec<String> = self.seeds.into_iter().flatten().collect();
-                let list = seed_list(seeds.iter().cloned().map(Ok), &canonicalizer, &config, &stop)?;
+                let seeds: Vec<String> = left_out.sort(self.seeds.into_iter().flatten(), &judge).collect();
+                let list = seeds.iter().cloned().map(Ok);
+                let list = seed_list(&left_out, list, &canonicalizer, &config, &stop)?;
                 let (parts, secret) = (parts(&list, Seal::default())?, new_secret()?);
                 let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
@@ -165,9 +170,10 @@ impl CrawlBuilder {
                 let incoming = directory.incoming_seeds();
                 if !incoming.exists() {
                     let seeds = self.seeds.into_iter().flatten().take_while(|_| !stop.is_requested());
-                    seed_file::spool(seeds, &canonicalizer, &incoming)?;
+                    spool(left_out.sort(seeds, &judge), &incoming)?;
                 }
-                let list = seed_list(seed_file::lines(&incoming)?, &canonicalizer, &config, &stop)?;
+                let lines = seed_file::lines(&incoming)?;
+                let list = seed_list(&left_out, lines, &canonicalizer, &config, &stop)?;
                 let parts = parts(&list, seed_file::seal(&incoming)?)?;
                 let plan = parts.plan;
                 check_room(parts.seeds.length, &config, limit(&plan))?;
@@ -200,22 +206,33 @@ impl CrawlBuilder {
         };
         let names = fetcher.clone();
         core.ask_ahead(move |host| names.asks_dns(host));
-        let keep_bodies = core.sinks().iter().any(|sink| sink.wants_bodies());
         let (limits, batch_text) = link_limits(plan.in_flight().one, config.max_links_per_page);
-        let shared = Shared {
+        let shared = Arc::new(Shared {
             config,
             fetcher,
             canonicalizer,
             secret,
             scope,
-            keep_bodies,
+            keep_bodies: core.sinks().iter().any(|sink| sink.wants_bodies()),
             limits,
             batch_text,
             steps: std::sync::Mutex::default(),
             scratch: std::sync::Mutex::default(),
-        };
-        let shared = Arc::new(shared);
-        Ok(Crawl { core, shared, plan, directory, stop })
+        });
+        let notes = left_out.note().into_iter().collect();
+        Ok(Crawl { core, shared, plan, directory, stop, notes })
+    }
+}
+
+/// Fails where the seeds alone take what the crawl may have of the disk.
+fn check_room(bytes: u64, config: &Config, most: Option<u64>) -> Result<(), SetupError> {
+    match (config.max_disk, most) {
+        (Some(limit), Some(most)) if bytes >= most => Err(SetupError::Config(ConfigError::Value {
+            option: "max-disk",
+            value: Size(limit).to_string(),
+            problem: format!("the seeds alone take {}; give more", human::bytes(bytes)),
+        })),
+        _ => Ok(()),
     }
 }
 
@@ -245,18 +262,6 @@ fn parts(
     })
 }
 
-/// Fails where the seeds alone take what the crawl may have of the disk.
-fn check_room(bytes: u64, config: &Config, most: Option<u64>) -> Result<(), SetupError> {
-    match (config.max_disk, most) {
-        (Some(limit), Some(most)) if bytes >= most => Err(SetupError::Config(ConfigError::Value {
-            option: "max-disk",
-            value: Size(limit).to_string(),
-            problem: format!("the seeds alone take {}; give more", human::bytes(bytes)),
-        })),
-        _ => Ok(()),
-    }
-}
-
 /// Bytes that a link is reckoned with where the budget bounds their number: its place in the reader
 /// and in the batch, and in the tables that tell links apart.
 const LINK_BYTES: u64 = 256;
@@ -275,6 +280,7 @@ fn link_limits(bytes: u64, most: u64) -> (ExtractLimits, usize) {
 
 /// Goes through the seeds; fails where there is none.
 fn seed_list(
+    left_out: &LeftOut,
     seeds: impl Iterator<Item = Result<String, StateError>>,
     canonicalizer: &Canonicalizer,
     config: &Config,
@@ -282,14 +288,14 @@ fn seed_list(
 ) -> Result<SeedList, SetupError> {
     let list = SeedList::read(seeds, canonicalizer, config, stop)?;
     if list.seeds == 0 && config.sitemap.is_empty() {
-        return Err(SetupError::NoSeeds);
+        return Err(left_out.note().map_or(SetupError::NoSeeds, SetupError::NoSeedLeft));
     }
     Ok(list)
 }
 
 /// Files that a crawl has open beside those of its requests: segments of the frontier, twice as
 /// many as there may be while they are merged, runs of keys, and what every process has.
-const OTHER_FILES: usize = 384;
+const OTHER_FILES: usize = 512;
 
 /// Files that a crawl with so many requests in flight may have open.
 pub(super) fn files_needed(concurrency: usize) -> usize {

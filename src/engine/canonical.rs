@@ -1,25 +1,23 @@
-//! `--canonical`: a page that names another one as canonical hands its place to that one.
+//! `--canonical`: the links of a page count only as long as the page that it names as canonical
+//! (`rel=canonical`, RFC 6596) has not given its own.
 //!
-//! What it names (`rel=canonical`, RFC 6596) is asked for, and the page's own links are counted
-//! skips. Two pages may name each other, and so may many in a ring, and none of them may lose its
-//! links because each relies on the next. So a page keeps its links
+//! What a page names is asked for, ahead of what else is as deep. That it names it is a hint: the page named
+//! may be missing, denied, or lead back by a redirect. So the links of a page are left out, as counted
+//! skips, only where the page it names is known to have been read and to have given links itself,
+//! which then stand for its own. That holds for rings of pages that name each other as well: the first of them that is read gives its links.
 //!
-//! - where it was reached as somebody's canonical page, or by a redirect;
-//! - where what it names had been met before and is not the simpler one of the two (shorter, or
-//!   of one length and first in order): of every ring one page has no simpler one to point to;
-//! - where what it names is refused (scope, `--max-redirects`), or differs in no more than scheme
-//!   and `www.`: most often that only leads back by a redirect.
-//!
-//! A canonical page that turns out to be missing does cost the links of those that named it.
+//! What is known has a bound. Of a page that was forgotten, and after a crawl was resumed, copies give
+//! their links once more: that costs requests, never a page.
 //!
 //! It must not know how pages are fetched or kept.
 
 use super::worker::Shared;
-use crate::model::{Candidate, LinkBatch, SkipReason, Via};
+use crate::model::{Candidate, LinkBatch, Record, SkipReason, UrlKey, Via};
 use crate::scope::Scope;
 use crate::url::Target;
 
-/// A batch of one link, to what a page names as canonical; none where that is no other page in scope.
+/// A batch of one link, to what a page names as canonical; none where that is no other page in scope,
+/// or differs in no more than scheme and `www.`: most often that only leads back by a redirect.
 pub(super) fn named(
     shared: &Shared,
     candidate: &Candidate,
@@ -39,30 +37,15 @@ pub(super) fn named(
     Some(batch)
 }
 
-/// What became of the request for a canonical page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It will be fetched because of this page.
-    Queued,
-    /// It was met before, or that is in doubt.
-    Met,
-    /// It will not be fetched.
-    Refused,
+/// Whether the links of a page can stand for those of its copies: it was read to its end, and all that it
+/// links to was looked at, and something of it is wanted.
+pub(super) fn gives_links(record: &Record, links: &LinkBatch) -> bool {
+    let is_there = record.status.is_some_and(|status| (200..300).contains(&status));
+    let is_whole = record.error.is_none() && record.truncated.is_none() && links.dropped == 0;
+    is_there && is_whole && links.links.iter().any(|link| link.skip.is_none())
 }
 
-/// Whether a page gives up its links in favour of the one that it names.
-pub(super) fn hands_over(page: &Candidate, named: &str, fate: Fate) -> bool {
-    let is_sure_to_be_read = matches!(page.via, Via::Canonical | Via::Redirect);
-    let is_simpler = || (named.len(), named) < (page.url.len(), &*page.url);
-    !is_sure_to_be_read
-        && match fate {
-            Fate::Queued => true,
-            Fate::Met => is_simpler(),
-            Fate::Refused => false,
-        }
-}
-
-/// Marks the links of a page that has given them up.
+/// Marks the links of a page as not wanted.
 pub(super) fn withhold(links: &mut LinkBatch) {
     for link in links.links.iter_mut().filter(|link| link.skip.is_none()) {
         link.skip = Some(SkipReason::NotCanonical);
@@ -75,78 +58,99 @@ fn place(url: &str) -> &str {
     place.strip_prefix("www.").unwrap_or(place)
 }
 
+/// Pages that share a group; of them the one that was asked about or added longest ago gives way.
+const GROUP: usize = 4;
+
+/// Pages whose links are in, as many as there is memory for.
+///
+/// Sure of what it has: a key that it calls known was added.
+#[derive(Debug, Default)]
+pub(super) struct ReadPages {
+    /// Empty until the first page is added. The latest of a group stands first; 0 is no page.
+    groups: Vec<[UrlKey; GROUP]>,
+    most: usize,
+}
+
+impl ReadPages {
+    /// Takes so many bytes, once there is something to be kept.
+    pub(super) fn new(bytes: u64) -> Self {
+        let most = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<[UrlKey; GROUP]>();
+        Self { groups: Vec::new(), most }
+    }
+
+    /// Adds a page.
+    pub(super) fn add(&mut self, key: UrlKey) {
+        if self.most == 0 || key == 0 || self.has(key) {
+            return;
+        }
+        if self.groups.is_empty() {
+            self.groups = vec![[0; GROUP]; self.most];
+        }
+        if let Some(group) = self.group(key) {
+            group.rotate_right(1);
+            group[0] = key;
+        }
+    }
+
+    /// Whether a page is known to be among them.
+    pub(super) fn has(&mut self, key: UrlKey) -> bool {
+        let Some(group) = self.group(key).filter(|_| key != 0) else { return false };
+        let Some(at) = group.iter().position(|kept| *kept == key) else { return false };
+        group[..=at].rotate_right(1);
+        true
+    }
+
+    fn group(&mut self, key: UrlKey) -> Option<&mut [UrlKey; GROUP]> {
+        let at = (u128::from(key) * self.groups.len() as u128) >> 64;
+        self.groups.get_mut(at as usize)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn page(url: &str, via: Via) -> Candidate {
-        Candidate {
-            url: url.into(),
-            origin_length: 0,
-            key: 1,
-            depth: 0,
-            via,
-            hops: 0,
-            carries_scope: false,
-            referrer: None,
-        }
-    }
+    use std::collections::VecDeque;
 
     #[test]
-    fn the_rules_one_by_one() {
-        let long = page("http://a.test/long", Via::Link);
-        let short = "http://a.test/s";
-        assert!(hands_over(&long, short, Fate::Queued) && hands_over(&long, short, Fate::Met));
-        assert!(!hands_over(&long, short, Fate::Refused));
-        let longer = "http://a.test/longer";
-        assert!(hands_over(&long, longer, Fate::Queued) && !hands_over(&long, longer, Fate::Met));
-        for via in [Via::Canonical, Via::Redirect] {
-            assert!(!hands_over(&page("http://a.test/long", via), short, Fate::Queued));
-        }
+    fn what_differs_by_mistake_is_one_place() {
         assert_eq!(place("https://www.a.test/x"), place("http://a.test/x"));
         assert_ne!(place("https://a.test/x"), place("https://a.test/x/"));
     }
 
+    #[test]
+    fn without_memory_nothing_is_known() {
+        let mut pages = ReadPages::new(31);
+        pages.add(7);
+        assert!(!pages.has(7) && pages.groups.is_empty());
+    }
+
     proptest! {
-        /// Whatever names whatever, and in whatever order pages are met: of the pages from which one
-        /// gets round in a ring, one at least keeps its links.
+        /// Against a list for each group, the latest first.
         #[test]
-        fn no_ring_loses_all_its_links(
-            names in prop::collection::vec(0..6_usize, 6),
-            seeds in prop::collection::vec(0..6_usize, 1..6),
+        fn the_latest_of_each_group_are_known(
+            steps in prop::collection::vec((any::<bool>(), 0..40_u64), 0..300),
+            groups in 1..6_usize,
         ) {
-            let urls: Vec<String> = (0..6).map(|number| format!("http://a.test/{}", "x".repeat(number / 2) + &number.to_string())).collect();
-            let mut reads = [None; 6];
-            let mut queue: Vec<(usize, Via)> = Vec::new();
-            for seed in seeds {
-                if !queue.iter().any(|(other, _)| *other == seed) {
-                    queue.push((seed, Via::Link));
+            let mut pages = ReadPages::new((groups * 32 + 5) as u64);
+            let mut model: Vec<VecDeque<UrlKey>> = vec![VecDeque::new(); groups];
+            for (adds, number) in steps {
+                let key = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let list = &mut model[((u128::from(key) * groups as u128) >> 64) as usize];
+                let known = list.iter().position(|kept| *kept == key);
+                if let Some(at) = known {
+                    list.remove(at);
                 }
-            }
-            let mut next = 0;
-            while let Some(&(number, via)) = queue.get(next) {
-                next += 1;
-                let named = names[number];
-                if named == number {
-                    reads[number] = Some(true);
-                    continue;
+                // the key 0 stands for an empty place, and is never known
+                if (adds || known.is_some()) && key != 0 {
+                    list.push_front(key);
+                    list.truncate(GROUP);
                 }
-                let is_met = queue.iter().any(|(other, _)| *other == named);
-                if !is_met {
-                    queue.push((named, Via::Canonical));
+                if adds {
+                    pages.add(key);
+                } else {
+                    prop_assert_eq!(pages.has(key), known.is_some());
                 }
-                let fate = if is_met { Fate::Met } else { Fate::Queued };
-                reads[number] = Some(!hands_over(&page(&urls[number], via), &urls[named], fate));
-            }
-            for start in (0..6).filter(|number| reads[*number].is_some()) {
-                let mut at = start;
-                let kept = (0..12).any(|_| {
-                    let here = at;
-                    at = names[at];
-                    reads[here] == Some(true)
-                });
-                prop_assert!(kept, "from {} with {:?}", start, names);
             }
         }
     }

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::buckets::Buckets;
+use super::canonical::ReadPages;
 use super::job::Buffers;
 use super::journal::{Journal, KeptAttempt};
 use super::keeper::Keeper;
@@ -170,6 +171,8 @@ pub(crate) struct Core {
     pub(super) buckets: Buckets,
     /// What is counted to notice traps.
     pub(super) traps: Traps,
+    /// Pages whose links are in, as far as `--canonical` wants to know.
+    pub(super) read_pages: ReadPages,
     /// A skipped URL for each reason.
     pub(super) examples: Examples,
     /// The latest moment it was told of.
@@ -224,6 +227,7 @@ impl Core {
             skipped_at_once: 0,
             buckets,
             traps,
+            read_pages: ReadPages::default(),
             examples: Examples::default(),
             now: Moment::START,
         }

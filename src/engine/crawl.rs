@@ -51,6 +51,9 @@ pub enum SetupError {
     /// There is nothing to begin with.
     #[error("no seeds; name a URL, or a file of URLs with --seeds")]
     NoSeeds,
+    /// None of the seeds can be one; how many there were, and what is wrong with the first.
+    #[error("no seed is left: {0}")]
+    NoSeedLeft(String),
     /// The crawl directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -101,6 +104,7 @@ pub struct Crawl {
     pub(super) plan: Plan,
     pub(super) directory: Option<CrawlDirectory>,
     pub(super) stop: StopHandle,
+    pub(super) notes: Vec<String>,
 }
 
 impl Crawl {
@@ -120,9 +124,9 @@ impl Crawl {
     }
 
     /// What the user should know of how this crawl will be done: that an address guard behind a
-    /// proxy sees literals only.
+    /// proxy sees literals only, and that seeds were left out.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
-        self.shared.fetcher.guard_note().into_iter()
+        self.shared.fetcher.guard_note().into_iter().chain(self.notes.iter().map(String::as_str))
     }
 
     /// Asks this crawl to stop, from wherever.

@@ -17,12 +17,15 @@ use super::pressure::Pressure;
 use super::shutdown::Urgency;
 use super::sitemap::Part;
 use super::worker::{self, Shared};
-use crate::budget::Step;
+use crate::budget::{Change, Step};
 use crate::frontier::Moment;
 use crate::stats::EndReason;
 
 /// How often gathered lines are given to the system and the observer is told where things stand.
 const TICK: Duration = Duration::from_millis(200);
+
+/// How often memory is read in between, while much of it is used.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// Time that requests in flight are given once `--max-time` has passed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -68,6 +71,7 @@ impl Drive<'_> {
         let before = self.core.elapsed_before();
         let end = self.shared.config.max_time.map(|time| Moment::START.after(time.saturating_sub(before)));
         let mut tick = self.now().after(TICK);
+        let mut glance = tick;
         // Who asked while seeds were taken in is heard before anything is fetched.
         if self.stopping() {
             return Ok(EndReason::Signal);
@@ -108,6 +112,14 @@ impl Drive<'_> {
                 self.tell(now)?;
                 tick = now.after(TICK);
                 until = until.min(tick);
+            }
+            if self.pressure.is_close() {
+                if now >= glance {
+                    let change = self.pressure.glance();
+                    self.react(change, now)?;
+                    glance = now.after(GLANCE);
+                }
+                until = until.min(glance);
             }
             match self.wait(&mut outcomes, &mut parts, until).await {
                 Wake::Part(part) => self.core.apply_part(part, self.now())?,
@@ -174,14 +186,20 @@ impl Drive<'_> {
         urgency == Urgency::SaveNow
     }
 
-    fn tell(&mut self, now: Moment) -> Result<(), CoreError> {
-        if let Some(change) = self.pressure.look() {
-            *self.shared.steps.lock().unwrap_or_else(PoisonError::into_inner) = self.pressure.counts();
-            self.observer.event(&Event::MemoryStep(change));
-            if matches!(change.to, Step::Spill | Step::Pause) {
-                self.core.checkpoint(now)?;
-            }
+    /// Puts a step into practice that was taken, or left, for want of memory.
+    fn react(&mut self, change: Option<Change>, now: Moment) -> Result<(), CoreError> {
+        let Some(change) = change else { return Ok(()) };
+        *self.shared.steps.lock().unwrap_or_else(PoisonError::into_inner) = self.pressure.counts();
+        self.observer.event(&Event::MemoryStep(change));
+        if matches!(change.to, Step::Spill | Step::Pause) {
+            self.core.checkpoint(now)?;
         }
+        Ok(())
+    }
+
+    fn tell(&mut self, now: Moment) -> Result<(), CoreError> {
+        let change = self.pressure.look();
+        self.react(change, now)?;
         for event in self.core.take_events() {
             self.observer.event(&event);
         }

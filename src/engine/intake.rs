@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::core::{Core, CoreError};
 use super::observer::Event;
+use super::sitemap::MOST_STEPS;
 use super::skip::skip_reason;
 use crate::frontier::DrainReason;
 use crate::model::{Candidate, Link, LinkBatch, SkipReason, Via};
@@ -222,8 +223,9 @@ impl Core {
         if unreachable.contains(&reason) {
             return self.last_error(url.get(..usize::from(link.origin_length))?);
         }
-        if link.via == Via::SitemapFile && reason == SkipReason::TooDeep {
-            return Some("sitemaps that name sitemaps without end".to_owned());
+        let is_step = matches!(reason, SkipReason::TooDeep | SkipReason::TooManyRedirects);
+        if link.via == Via::SitemapFile && is_step {
+            return Some(format!("more than {MOST_STEPS} steps from sitemap to sitemap"));
         }
         let by = link.nofollow.filter(|_| reason == SkipReason::Nofollow);
         by.map(|by| by.describe().to_owned()).or_else(|| self.rule_behind(url, reason))

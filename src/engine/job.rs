@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::sitemap::SitemapNote;
 use crate::fetch::{LookedUp, NoAddress};
 use crate::frontier::{Attempt, OriginId};
 use crate::model::{Link, LinkBatch, PageError, Record};
@@ -155,8 +154,6 @@ pub(crate) struct PageOutcome {
     pub(crate) mislabelled_encoding: bool,
     /// No request was made: the address guard refused.
     pub(crate) refused: bool,
-    /// What was found out in reading it, where it was read as a sitemap.
-    pub(crate) sitemap: Option<SitemapNote>,
 }
 
 /// What a worker makes of an answer.

@@ -88,14 +88,17 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     };
     outcome.record.redirect_to = Some(target.requested.clone());
     let key = shared.secret.key(&target.canonical);
-    let too_many = candidate.hops >= shared.config.max_redirects;
+    let is_sitemap = candidate.via == Via::SitemapFile;
+    let most = if is_sitemap { sitemap::MOST_STEPS } else { shared.config.max_redirects };
+    let too_many = candidate.hops >= most;
     if too_many {
-        let detail = format!("more than {} redirects in a row", shared.config.max_redirects);
+        let what =
+            if is_sitemap { "steps from sitemap to sitemap, redirects among them" } else { "redirects" };
+        let detail = format!("more than {most} {what} in a row");
         outcome.record.error = Some(PageError { kind: ErrorKind::TooManyRedirects, detail });
     }
     let scope = shared.scope.read().unwrap_or_else(PoisonError::into_inner);
     outcome.scope_generation = scope.generation();
-    let is_sitemap = candidate.via == Via::SitemapFile;
     let mut wanted = if is_sitemap {
         let most = shared.config.max_url_length;
         sitemap::wanted(&scope, most, &target.requested, &target.parts, candidate.carries_scope)

@@ -36,6 +36,7 @@ mod reporter;
 mod robots;
 mod robots_kept;
 mod seed_file;
+mod seeds;
 mod settle;
 mod setup;
 mod shadow;

@@ -42,11 +42,27 @@ impl Pressure {
             self.reading.group = group_reading();
         }
         self.looks = self.looks.wrapping_add(1);
-        self.act_on(self.reading)
+        let change = self.watch.look(self.reading);
+        self.act();
+        change
     }
 
-    fn act_on(&mut self, reading: Reading) -> Option<Change> {
-        let change = self.watch.look(reading);
+    /// Reads between two looks, and acts if it is high time.
+    pub(super) fn glance(&mut self) -> Option<Change> {
+        self.reading.resident = resident_bytes();
+        let change = self.watch.glance(self.reading);
+        if change.is_some() {
+            self.act();
+        }
+        change
+    }
+
+    /// Whether glances are called for.
+    pub(super) fn is_close(&self) -> bool {
+        self.watch.is_close(self.reading)
+    }
+
+    fn act(&mut self) {
         if self.watch.step() == Step::Free {
             self.held_back.shrink_to(0);
         } else {
@@ -56,7 +72,6 @@ impl Pressure {
             let free = self.held_back.free_bytes();
             self.held_back.try_hold(wanted.min(self.held_back.bytes() + free));
         }
-        change
     }
 
     /// Requests that may be in flight, of `concurrency` when all is well.
@@ -74,8 +89,10 @@ impl Pressure {
 mod tests {
     use super::*;
 
-    fn reading(resident: u64) -> Reading {
-        Reading { resident: Some(resident), group: None }
+    fn act_on(pressure: &mut Pressure, resident: u64) -> Option<Change> {
+        let change = pressure.watch.look(Reading { resident: Some(resident), group: None });
+        pressure.act();
+        change
     }
 
     #[test]
@@ -84,13 +101,13 @@ mod tests {
         let mut pressure = Pressure::new(1000, &room);
         let mut body = room.lease();
         assert!(body.try_hold(768 << 10));
-        assert_eq!(pressure.act_on(reading(950)).map(|change| change.to), Some(Step::Shrink));
+        assert_eq!(act_on(&mut pressure, 950).map(|change| change.to), Some(Step::Shrink));
         assert_eq!((room.free_bytes(), pressure.most_in_flight(32)), (0, 16), "what was free is held back");
         drop(body);
-        assert_eq!(pressure.act_on(reading(950)), None);
+        assert_eq!(act_on(&mut pressure, 950), None);
         assert_eq!(room.free_bytes(), 512 << 10);
         while pressure.most_in_flight(32) < 32 {
-            pressure.act_on(reading(100));
+            act_on(&mut pressure, 100);
         }
         assert_eq!(room.free_bytes(), 1 << 20);
         assert_eq!(pressure.counts(), StepCounts { shrunk: 1, spilled: 0, paused: 0 });

@@ -12,7 +12,7 @@ use crate::budget::Lease;
 use crate::config::{Config, Options};
 use crate::fetch::{FetchError, FetchRequest, Fetcher, SeedHost};
 use crate::model::{ErrorKind, PageError};
-use crate::robots::{MAX_BYTES, RobotsRules, Verdict};
+use crate::robots::{MAX_BYTES, RobotsReader, RobotsRules, Verdict};
 use crate::scope::canonical_rules;
 use crate::url::{Canonicalizer, Reject};
 
@@ -82,10 +82,9 @@ fn allow_all() -> RobotsAnswer {
     RobotsAnswer::Rules(Arc::new(RobotsRules::allow_all()))
 }
 
-/// Bytes that parsing takes at most for each of a robots.txt: rules of a dozen bytes, in lists that
-/// double as they grow.
-const PARSED: usize = 5;
-/// Bytes of a robots.txt that come without a lease; most are smaller.
+/// What the next piece of a robots.txt may add to its rules: 16 KiB are 2,000 rules at most.
+const GROWTH: usize = 64 << 10;
+/// Bytes of rules that come without a lease; most robots.txt have fewer.
 const FREE_BYTES: usize = 16 << 10;
 
 async fn request(
@@ -107,19 +106,20 @@ async fn request(
     asked.status = Some(status);
     Ok(match status {
         200..=299 => {
-            let mut body = Vec::new();
-            while let Some(chunk) = response.chunk().await? {
-                body.extend_from_slice(chunk);
-                let held = body.capacity();
+            let mut reader = RobotsReader::new(&config.robots_agent);
+            while let Some(piece) = response.chunk().await? {
+                reader.feed(piece);
+                let held = reader.held_bytes();
                 if held > FREE_BYTES {
-                    response.also_hold(held).await;
+                    response.also_hold(held + GROWTH).await;
                 }
             }
-            if body.len() > FREE_BYTES {
-                response.also_hold(body.capacity() + PARSED * body.len()).await;
+            let held = reader.held_bytes();
+            if held > FREE_BYTES {
+                // packing takes up to eight bytes more for a rule of twenty
+                response.also_hold(held + held * 2 / 5).await;
             }
-            let rules = RobotsRules::parse(&body, &config.robots_agent);
-            drop(body);
+            let rules = reader.finish();
             let mut held = response.finish_holding().1;
             held.shrink_to(rules.memory_bytes());
             *lease = Some(held);

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -19,28 +19,7 @@ use crate::fetch::SeedHost;
 use crate::frontier::Moment;
 use crate::model::{LinkBatch, Via};
 use crate::store::{FileSystem, Seal, StateError, Storage};
-use crate::url::{Canonicalizer, KeySecret, without_userinfo};
-
-/// Writes seeds to a file, one a line, leaving out what is no crawlable URL, and of the others user
-/// names and passwords.
-pub(super) fn spool(
-    seeds: impl Iterator<Item = String>,
-    canonicalizer: &Canonicalizer,
-    path: &Path,
-) -> Result<(), StateError> {
-    let write = || -> std::io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
-        for seed in seeds {
-            // Line breaks within a URL do not count (WHATWG URL, basic URL parser), and would be two lines here.
-            let seed = seed.trim().replace(['\n', '\r'], "");
-            if seed.len() <= LONGEST_LINE && canonicalizer.parse(&seed).is_ok() {
-                writeln!(file, "{}", without_userinfo(&seed))?;
-            }
-        }
-        file.flush()
-    };
-    write().map_err(StateError::io(path))
-}
+use crate::url::{Canonicalizer, KeySecret};
 
 /// What a file of seeds is.
 pub(super) fn seal(path: &Path) -> Result<Seal, StateError> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
 
+use super::canonical::ReadPages;
 use super::core::{Core, CoreSettings};
 use super::crawl::SetupError;
 use super::keeper::{FRONTIER, Keeper, KeeperSettings, MANIFEST, Pace, VISITED, log_name};
@@ -49,12 +50,17 @@ impl Parts {
     }
 
     fn core(self, secret: &KeySecret, frontier: Box<dyn Frontier + Send>, visited: Visited) -> Core {
-        let share = host_share(&self.plan, secret);
+        let of_canonical = if self.config.canonical { self.plan.caches / CANONICAL_DIVISOR } else { 0 };
+        let share = host_share(&self.plan, of_canonical, secret);
         let mut schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
-        let lookups = self.plan.fetch_memory().lookups;
+        // where they are silent, so many of them are asked at once for one name
+        let servers = self.config.dns.len().clamp(1, 3);
+        let lookups = self.plan.fetch_memory().lookups / servers;
         schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency));
         let traps = Traps::new(&self.config, self.plan.sketches, secret.key("what is counted of traps"));
-        Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks, traps)
+        let mut core = Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks, traps);
+        core.read_pages = ReadPages::new(of_canonical);
+        core
     }
 
     /// A core whose state is kept in a directory in which nothing is yet.
@@ -162,10 +168,17 @@ fn place(storage: Arc<dyn Storage>, directory: &Path) -> Place {
     Place { storage, directory: directory.to_owned() }
 }
 
-/// Half of what the caches have is for hosts in use and their rules, a quarter for what is remembered of
-/// others; the rest is for fetching (see `Plan::fetch_memory`).
-fn host_share(plan: &Plan, secret: &KeySecret) -> HostShare {
-    HostShare { open_bytes: plan.caches / 2, residue_bytes: plan.caches / 4, secret: name_secret(secret) }
+/// With `--canonical` one part in so many of the caches tells which pages were read.
+const CANONICAL_DIVISOR: u64 = 16;
+
+/// Half of what the caches have is for hosts in use and their rules, less what was `taken` of it, a quarter for
+/// what is remembered of others; the rest is for fetching (see `Plan::fetch_memory`).
+fn host_share(plan: &Plan, taken: u64, secret: &KeySecret) -> HostShare {
+    HostShare {
+        open_bytes: plan.caches / 2 - taken,
+        residue_bytes: plan.caches / 4,
+        secret: name_secret(secret),
+    }
 }
 
 /// Under what the names of hosts and origins are hashed.

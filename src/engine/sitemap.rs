@@ -43,16 +43,10 @@ pub(crate) struct Part {
     pub(super) taken: oneshot::Sender<LinkBatch>,
 }
 
-/// What was found out in reading a sitemap, beside its entries.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct SitemapNote {
-    /// Entries, whatever became of them.
-    pub(crate) entries: u64,
-    /// It broke off, was cut, or is no sitemap.
-    pub(crate) cut: bool,
-    /// It has more entries or bytes than the protocol allows.
-    pub(crate) too_large: bool,
-}
+/// Steps from one sitemap to another, redirects among them, at most: the protocol allows one, an
+/// index may lead to indexes without end, and of redirects a robots.txt is allowed as many (RFC 9309
+/// section 2.3.1.2).
+pub(super) const MOST_STEPS: u32 = 5;
 
 /// Bytes of an answer that are read at most, where it is a sitemap.
 pub(super) fn most_bytes(via: Via) -> Option<u64> {
@@ -119,14 +113,6 @@ impl Core {
         // whoever waited may be gone
         let _ = taken.send(links);
         Ok(())
-    }
-
-    /// Counts what was found out in reading a sitemap, once its record is written.
-    pub(super) fn note_sitemap(&mut self, note: SitemapNote) {
-        self.counters.sitemaps += 1;
-        self.counters.sitemap_entries += note.entries;
-        self.counters.sitemaps_cut += u64::from(note.cut);
-        self.counters.sitemaps_too_large += u64::from(note.too_large);
     }
 
     /// Queues the sitemaps that the robots.txt of an origin names. They may stand anywhere, since

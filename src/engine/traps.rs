@@ -83,11 +83,6 @@ impl Traps {
         }
     }
 
-    /// Whether a new candidate is not wanted.
-    pub(super) fn is_refused(&self, candidate: &Candidate) -> bool {
-        self.refuses(candidate).is_some()
-    }
-
     /// Why a new candidate is not wanted, where it is not.
     fn refuses(&self, candidate: &Candidate) -> Option<SkipReason> {
         if candidate.via == Via::Seed {

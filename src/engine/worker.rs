@@ -180,6 +180,8 @@ pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
         title: None,
         rel_canonical: None,
         links: 0,
+        // entries that a request brought which broke off afterwards are in, whatever comes of the next one
+        sitemap: job.attempt.fallback.as_ref().and_then(|last| last.sitemap),
         simhash: None,
         digest: None,
         fetched_at: timestamp::now(),
@@ -198,7 +200,6 @@ pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
         body: None,
         mislabelled_encoding: false,
         refused: false,
-        sitemap: None,
     }
 }
 

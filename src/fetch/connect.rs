@@ -149,11 +149,22 @@ impl Inner {
 
     async fn through_socks(self: &Arc<Self>, proxy: &Intercept, to: &Uri) -> Result<Wire, BoxError> {
         let scheme = proxy.uri().scheme_str().unwrap_or_default();
-        let to = match scheme {
-            // these are given an address, so it is looked up, and checked, here
-            "socks4" | "socks5" => self.with_address(to).await?,
-            _ => to.clone(),
-        };
+        // these are given an address, so it is looked up, and checked, here
+        if !matches!(scheme, "socks4" | "socks5") {
+            return self.through_socks_to(proxy, to.clone()).await;
+        }
+        let mut failed = None;
+        for to in self.at_addresses(to).await? {
+            match self.through_socks_to(proxy, to).await {
+                Ok(wire) => return Ok(wire),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        Err(failed.unwrap_or_else(|| "no address".into()))
+    }
+
+    async fn through_socks_to(self: &Arc<Self>, proxy: &Intercept, to: Uri) -> Result<Wire, BoxError> {
+        let scheme = proxy.uri().scheme_str().unwrap_or_default();
         let connector = ProxyConnector(self.clone());
         let connected = if scheme.starts_with("socks4") {
             SocksV4::new(proxy.uri().clone(), connector).call(to).await?
@@ -167,17 +178,18 @@ impl Inner {
         Ok(connected.into_inner())
     }
 
-    /// The same scheme and port at the host's first address.
-    async fn with_address(&self, to: &Uri) -> Result<Uri, BoxError> {
+    /// The same scheme and port at each of the host's addresses.
+    async fn at_addresses(&self, to: &Uri) -> Result<Vec<Uri>, BoxError> {
         let host = to.host().unwrap_or_default();
         let port = to.port_u16().unwrap_or(if is_secure(to) { 443 } else { 80 });
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let address = match bare.parse() {
-            Ok(literal) => literal,
-            Err(_) => *self.resolver.resolve(host, Some(port)).await?.first().ok_or("no address")?,
+        let addresses = match bare.parse() {
+            Ok(literal) => vec![literal],
+            Err(_) => self.resolver.resolve(host, Some(port)).await?,
         };
         let scheme = to.scheme_str().unwrap_or("http");
-        Ok(format!("{scheme}://{}/", std::net::SocketAddr::new(address, port)).parse()?)
+        let at = |address| Ok(format!("{scheme}://{}/", std::net::SocketAddr::new(address, port)).parse()?);
+        addresses.into_iter().map(at).collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The cookie jar (RFC 6265) of a crawl, bounded in hosts, cookies and bytes.
 //!
 //! Cookies live in memory only: a crawl that is resumed begins with none. Ports are not told apart (section 8.5); a domain
-//! that is a public suffix is refused (section 5.3, step 5). Past a bound the
-//! oldest give way, and are counted.
+//! that is a public suffix is refused (section 5.3, step 5), and so is a cookie that does not keep what the prefix of its name
+//! promises (RFC 6265bis section 4.1.3). Past a bound the oldest give way, and are counted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -176,6 +176,9 @@ fn acceptable(value: &[u8], url: &Url) -> Option<Cookie<'static>> {
     if cookie.name().is_empty() || cookie.value().bytes().any(|byte| byte.is_ascii_control()) {
         return None;
     }
+    if !keeps_promise(&cookie, url) {
+        return None;
+    }
     if let CookieDomain::Suffix(domain) = &cookie.domain
         && is_public_suffix(domain)
     {
@@ -186,6 +189,22 @@ fn acceptable(value: &[u8], url: &Url) -> Option<Cookie<'static>> {
         cookie.domain = CookieDomain::HostOnly(domain.clone());
     }
     Some(cookie)
+}
+
+/// Whether a cookie is what the prefix of its name says, whatever its case (RFC 6265bis sections 4.1.3
+/// and 5.7): `__Secure-`, that a secure answer set it for secure requests; `__Host-`, that beyond
+/// that it is for the whole of one host.
+fn keeps_promise(cookie: &Cookie<'_>, url: &Url) -> bool {
+    let begins_with = |prefix: &str| {
+        cookie.name().get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    let is_secure = || url.scheme() == "https" && cookie.secure() == Some(true);
+    if begins_with("__Host-") {
+        // written out: the path that a cookie has by default does not count
+        let for_all = cookie.path.is_from_path_attr() && &*cookie.path == "/";
+        return is_secure() && for_all && matches!(cookie.domain, CookieDomain::HostOnly(_));
+    }
+    !begins_with("__Secure-") || is_secure()
 }
 
 fn is_public_suffix(domain: &str) -> bool {
@@ -265,6 +284,42 @@ mod tests {
         set(&jar, "https://a.test/", "s=1; Max-Age=0");
         assert_eq!(get(&jar, "https://a.test/"), "");
         assert_eq!(jar.domains.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_prefix_is_a_promise() {
+        let jar = CookieJar::new(usize::MAX);
+        let mut dropped = 0;
+        for (at, value) in [
+            ("https://a.example.com/", "__Host-k=v; Path=/"),
+            ("https://a.example.com/", "__Host-k=v; Secure"),
+            ("https://a.example.com/", "__Host-k=v; Secure; Path=/d"),
+            ("https://a.example.com/", "__Host-k=v; Secure; Path=/; Domain=a.example.com"),
+            ("https://github.io/", "__Host-k=v; Secure; Path=/; Domain=github.io"),
+            ("http://a.example.com/", "__Host-k=v; Secure; Path=/"),
+            ("https://a.example.com/", "__hOST-k=v; Path=/"),
+            ("https://a.example.com/", "__Secure-k=v; Path=/"),
+            ("https://a.example.com/", "__SECURE-k=v"),
+            ("http://a.example.com/", "__Secure-k=v; Secure"),
+        ] {
+            set(&jar, at, value);
+            dropped += 1;
+            assert_eq!((jar.dropped(), jar.domains.load(Ordering::Relaxed)), (dropped, 0), "{at} {value}");
+        }
+        for (at, value) in [
+            ("https://a.example.com/", "__Host-k=1; Secure; Path=/"),
+            ("https://a.example.com/", "__host-l=1; SECURE; Path=/; Domain="),
+            ("https://a.example.com/", "__Secure-k=1; Secure; Domain=example.com"),
+            ("http://a.example.com/", "__Hostess=1"),
+            ("http://a.example.com/", "_Host-k=1"),
+            ("http://a.example.com/", "__Host=1"),
+        ] {
+            set(&jar, at, value);
+            assert_eq!(jar.dropped(), dropped, "{at} {value}");
+        }
+        let sent = get(&jar, "https://a.example.com/");
+        assert_eq!(sent, "__Host-k=1; __host-l=1; __Secure-k=1; __Hostess=1; _Host-k=1; __Host=1");
+        assert_eq!(get(&jar, "https://b.example.com/"), "__Secure-k=1");
     }
 
     #[test]

@@ -4,50 +4,25 @@
 //! does not exist holds for a while, that a server did not answer means nothing. Every address is
 //! handed on as it came; which of them may be connected to is not decided here.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use hickory_resolver::config::{
-    ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
-};
-use hickory_resolver::net::runtime::TokioRuntimeProvider;
-use hickory_resolver::net::{DnsError, NetError};
-use hickory_resolver::proto::op::ResponseCode;
-use hickory_resolver::{ResolverBuilder, TokioResolver};
 use tokio::sync::Semaphore;
 
 use super::answers::{Answers, Said};
 use super::error::FetchError;
+use super::name_servers::{DnsServers, Finding, NameServers};
 use crate::model::ErrorKind;
 
 /// Addresses of one answer that are tried at most.
 const MAX_ADDRESSES: usize = 16;
-/// Time for one try.
-const MAX_TRY: Duration = Duration::from_secs(5);
 /// Time for a name that has not failed before; four times as much with each failure. Most names are
 /// answered well before that, and those that are not give way to others.
 const FIRST_PATIENCE: Duration = Duration::from_secs(2);
 /// So long after its time an answer still serves a connection: who plans requests has it asked
 /// anew before the next one.
 const SLACK: Duration = Duration::from_secs(60);
-
-/// Servers where names are looked up that no rule answers; as the system is configured where absent.
-pub(super) type DnsServers = Option<ResolverConfig>;
-
-/// The servers at these addresses, asked over UDP and, where an answer is too long for it, TCP.
-pub(super) fn servers_at(addresses: &[SocketAddr]) -> DnsServers {
-    let server = |address: &SocketAddr| {
-        let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()];
-        let connections = connections.map(|mut connection| {
-            connection.port = address.port();
-            connection
-        });
-        NameServerConfig::new(address.ip(), true, connections.to_vec())
-    };
-    let servers: Vec<_> = addresses.iter().map(server).collect();
-    (!servers.is_empty()).then(|| ResolverConfig::from_parts(None, Vec::new(), servers))
-}
 
 /// How long answers are kept, whatever their servers say.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +60,7 @@ pub(super) struct Dns {
     servers: DnsServers,
     patience: Duration,
     lifetimes: Lifetimes,
-    resolver: OnceLock<Result<TokioResolver, String>>,
+    name_servers: OnceLock<Result<NameServers, String>>,
     lookups: Semaphore,
     most_lookups: usize,
     answers: Answers,
@@ -106,7 +81,7 @@ impl Dns {
             servers,
             patience,
             lifetimes,
-            resolver: OnceLock::new(),
+            name_servers: OnceLock::new(),
             lookups: Semaphore::new(most_lookups),
             most_lookups,
             answers: Answers::new(answer_bytes),
@@ -154,29 +129,24 @@ impl Dns {
 
     /// Asks, and remembers; in words why nothing was said.
     async fn ask_servers(&self, host: &str, patience: Duration) -> Result<(Said, Duration), String> {
-        let resolver = self.resolver.get_or_init(|| self.start()).as_ref().map_err(String::clone)?;
+        let start = || NameServers::new(&self.servers, self.patience, self.most_lookups);
+        let name_servers = self.name_servers.get_or_init(start).as_ref().map_err(String::clone)?;
         // a name with a dot is complete: the system's search list is for short names only
         let complete = host.contains('.') && !host.ends_with('.');
         let name = if complete { format!("{host}.") } else { host.to_owned() };
-        let ask = async {
-            let _slot = self.lookups.acquire().await;
-            resolver.lookup_ip(name).await
-        };
-        let answer = tokio::time::timeout(patience, ask).await;
+        let begun = Instant::now();
+        let slot = tokio::time::timeout(patience, self.lookups.acquire()).await;
+        let slot = slot.map_err(|_| "look-up timed out".to_owned())?;
+        let finding = name_servers.ask(&name, patience.saturating_sub(begun.elapsed())).await?;
+        drop(slot);
         let now = Instant::now();
         let Lifetimes { least, most, most_of_nothing } = self.lifetimes;
-        let (said, holds_for) = match answer.map_err(|_| "look-up timed out".to_owned())? {
-            Ok(found) => {
-                let addresses = in_order(found.iter());
-                let holds_for = found.valid_until().saturating_duration_since(now).clamp(least, most);
-                if addresses.is_empty() {
-                    (Said::Nothing("no address"), holds_for.min(most_of_nothing))
-                } else {
-                    (Said::Addresses(addresses), holds_for)
-                }
+        let (said, holds_for) = match finding {
+            Finding::Addresses { addresses, until } => {
+                let told = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
+                (Said::Addresses(in_order(addresses)), told.clamp(least, most))
             }
-            Err(error) => {
-                let (words, told) = nothing(&error).ok_or_else(|| error.to_string())?;
+            Finding::Nothing(words, told) => {
                 let told = told.unwrap_or(most_of_nothing);
                 (Said::Nothing(words), told.clamp(least.min(most_of_nothing), most_of_nothing))
             }
@@ -184,50 +154,13 @@ impl Dns {
         self.answers.put(host, said.clone(), now + holds_for);
         Ok((said, holds_for))
     }
-
-    fn start(&self) -> Result<TokioResolver, String> {
-        let mut builder: ResolverBuilder<TokioRuntimeProvider> = match &self.servers {
-            None => TokioResolver::builder_tokio()
-                .map_err(|error| format!("the system's resolver configuration cannot be read: {error}"))?,
-            Some(config) => {
-                TokioResolver::builder_with_config(config.clone(), TokioRuntimeProvider::default())
-            }
-        };
-        self.adjust(builder.options_mut());
-        builder.build().map_err(|error| error.to_string())
-    }
-
-    fn adjust(&self, options: &mut ResolverOpts) {
-        options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
-        // answers are remembered here, where their bytes are counted
-        options.cache_size = 0;
-        options.preserve_intermediates = false;
-        options.use_hosts_file = ResolveHosts::Always;
-        options.timeout = MAX_TRY.min(self.patience / 2);
-        options.attempts = 1;
-        // both families of each name
-        options.max_active_requests = options.max_active_requests.max(2 * self.most_lookups);
-    }
 }
 
 /// The addresses of an answer as they are tried: most machines reach IPv4, and the client tries the
 /// other family soon after.
-fn in_order(found: impl Iterator<Item = IpAddr>) -> Arc<[IpAddr]> {
-    let mut addresses: Vec<IpAddr> = found.collect();
+fn in_order(mut addresses: Vec<IpAddr>) -> Arc<[IpAddr]> {
     addresses.sort_by_key(IpAddr::is_ipv6);
     addresses.dedup();
     addresses.truncate(MAX_ADDRESSES);
     addresses.into()
-}
-
-/// That a name does not exist or has no address (RFC 2308 section 2), and how long that holds;
-/// nothing where a server failed to say.
-fn nothing(error: &NetError) -> Option<(&'static str, Option<Duration>)> {
-    let NetError::Dns(DnsError::NoRecordsFound(found)) = error else { return None };
-    let words = match found.response_code {
-        ResponseCode::NXDomain => "no such host",
-        ResponseCode::NoError => "the host has no address",
-        _ => return None,
-    };
-    Some((words, found.negative_ttl.map(|seconds| Duration::from_secs(seconds.into()))))
 }

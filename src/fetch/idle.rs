@@ -33,9 +33,16 @@ struct Slots {
     all: usize,
     busy: usize,
     last_used: Instant,
-    /// Its connections are used once for the time being: where one answer ends, and the next begins, is in doubt.
-    distrusted: bool,
+    /// Until then its connections are used once: where one answer ends, and the next begins, is in doubt.
+    distrusted: Option<Instant>,
+    /// How often that happened.
+    offences: u32,
 }
+
+/// How long an origin is not trusted the first time, twice as long each further time, …
+const DISTRUST: Duration = Duration::from_secs(60);
+/// … this often: to an hour and a bit.
+const DISTRUST_DOUBLINGS: u32 = 6;
 
 /// A slot in use, until dropped.
 #[derive(Debug)]
@@ -57,7 +64,7 @@ impl IdleBound {
         }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let (name, spare) = match inner.origins.get_key_value(origin) {
-            Some((_, slots)) if slots.distrusted => return None,
+            Some((_, slots)) if slots.distrusted.is_some_and(|until| now < until) => return None,
             Some((name, slots)) => (name.clone(), slots.busy < slots.all),
             None => (Arc::from(origin), false),
         };
@@ -67,7 +74,7 @@ impl IdleBound {
             }
             inner.slots += weight(origin);
         }
-        let fresh = Slots { all: 0, busy: 0, last_used: now, distrusted: false };
+        let fresh = Slots { all: 0, busy: 0, last_used: now, distrusted: None, offences: 0 };
         let slots = inner.origins.entry(name.clone()).or_insert(fresh);
         slots.all += usize::from(!spare);
         slots.busy += 1;
@@ -77,12 +84,19 @@ impl IdleBound {
 }
 
 impl Kept {
-    /// No connection of this origin is used again, until its slots are given up for want of room and those that stand
-    /// have been idle too long.
-    pub(super) fn distrust(&self) {
+    /// No connection of this origin is used again for a while, by the end of which those that stand have
+    /// been idle too long. Each further time that lasts twice as long, so that an origin is trusted in
+    /// vain ever less often; its past is forgotten with its slots, which are given up for want of room.
+    pub(super) fn distrust(&self, now: Instant) {
+        let keep_for = self.bound.keep_for;
         let mut inner = self.bound.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slots) = inner.origins.get_mut(&self.origin) {
-            slots.distrusted = true;
+            // answers that were under way together are one offence
+            if slots.distrusted.is_none_or(|until| now >= until) {
+                let doubled = DISTRUST.saturating_mul(1 << slots.offences.min(DISTRUST_DOUBLINGS));
+                slots.distrusted = Some(now + doubled.max(keep_for));
+                slots.offences += 1;
+            }
         }
     }
 }
@@ -146,16 +160,44 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_that_is_not_trusted_has_no_slot_until_its_connections_are_gone() {
+    fn distrust_ends_and_lasts_twice_as_long_each_time() {
+        let bound = IdleBound::new(4, Duration::from_secs(8));
+        let mut now = Instant::now();
+        for minutes in [1, 2, 4, 8, 16, 32, 64, 64] {
+            let slot = bound.take("http://a", now).expect("trusted again");
+            let other = bound.take("http://a", now).expect("room");
+            slot.distrust(now);
+            other.distrust(now + Duration::from_secs(1));
+            drop((slot, other));
+            let end = now + Duration::from_secs(minutes * 60);
+            assert!(
+                bound.take("http://a", end.checked_sub(Duration::from_secs(1)).expect("later")).is_none()
+            );
+            assert!(bound.take("http://b", now).is_some(), "no other is touched");
+            now = end;
+        }
+        assert!(bound.take("http://a", now).is_some());
+    }
+
+    #[test]
+    fn distrust_outlasts_the_connections_that_stand() {
         let bound = IdleBound::new(2, Duration::from_secs(800));
         let start = Instant::now();
-        let slot = bound.take("http://a", start).expect("room");
-        slot.distrust();
-        drop(slot);
-        assert!(bound.take("http://a", start + Duration::from_secs(100)).is_none());
-        assert!(bound.take("http://b", start + Duration::from_secs(100)).is_some(), "no other is touched");
-        assert!(bound.take("http://c", start + Duration::from_secs(1700)).is_some(), "which sweeps");
-        assert!(bound.take("http://a", start + Duration::from_secs(1700)).is_some());
+        bound.take("http://a", start).expect("room").distrust(start);
+        assert!(bound.take("http://a", start + Duration::from_secs(799)).is_none());
+        assert!(bound.take("http://a", start + Duration::from_secs(800)).is_some());
+    }
+
+    #[test]
+    fn the_past_of_an_origin_is_forgotten_with_its_slots() {
+        let bound = IdleBound::new(2, Duration::from_secs(800));
+        let start = Instant::now();
+        bound.take("http://a", start).expect("room").distrust(start);
+        assert!(bound.take("http://b", start).is_some());
+        let later = start + Duration::from_secs(1700);
+        assert!(bound.take("http://c", later).is_some(), "which sweeps");
+        let inner = bound.inner.lock().expect("no test panicked");
+        assert!(!inner.origins.contains_key("http://a"), "what is kept of origins has a bound");
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod error;
 mod framing;
 mod headers;
 mod idle;
+mod name_servers;
 mod proxy;
 mod resolver;
 mod response;

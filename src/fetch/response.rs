@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
@@ -38,8 +39,8 @@ impl Response {
         if let Some(meter) = &meter {
             meter.restart();
         }
-        if is_framed_twice(&headers) {
-            kept.iter().for_each(Kept::distrust);
+        if let Some(kept) = kept.as_ref().filter(|_| is_framed_twice(&headers)) {
+            kept.distrust(Instant::now());
         }
         let body = Body::new(answer.into_body(), &headers, limits, meter);
         Response { status, headers, remote, set_new_cookie, body, _kept: kept }

@@ -32,7 +32,7 @@ pub use memory::MemoryFrontier;
 pub use pick::Pick;
 pub use schedule::Schedule;
 
-use crate::model::Candidate;
+use crate::model::{Candidate, Via};
 use crate::store::{Encoder, StateError};
 
 /// A point in time, in microseconds since the crawl began.
@@ -120,8 +120,7 @@ pub enum FrontierError {
 /// Queues of candidates.
 ///
 /// Within a queue the lowest class comes first, and within a class the first
-/// that was pushed. The class is the candidate's depth, capped at
-/// [`DEEPEST_CLASS`].
+/// that was pushed. The class is that of [`class_of`].
 pub trait Frontier {
     /// Appends a candidate to a queue.
     fn push(&mut self, queue: QueueId, candidate: &Candidate) -> Result<Ticket, FrontierError>;
@@ -187,7 +186,34 @@ pub trait Frontier {
 /// Depths from here on share one class.
 pub const DEEPEST_CLASS: u32 = 15;
 
-/// The class of a candidate within its queue.
+/// The class of a candidate within its queue: its depth. What a page names as canonical comes before
+/// what else is as deep, so that it is read before its further copies.
 pub fn class_of(candidate: &Candidate) -> u8 {
-    candidate.depth.min(DEEPEST_CLASS) as u8
+    let sooner = u32::from(candidate.via == Via::Canonical);
+    candidate.depth.min(DEEPEST_CLASS).saturating_sub(sooner) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_page_names_as_canonical_comes_before_what_is_as_deep_and_not_before_what_is_nearer() {
+        let class = |depth, via| {
+            let (url, origin_length, key) = ("http://a.test/".into(), 13, 1);
+            class_of(&Candidate {
+                url,
+                origin_length,
+                key,
+                depth,
+                via,
+                hops: 0,
+                carries_scope: false,
+                referrer: None,
+            })
+        };
+        for (depth, link, canonical) in [(0, 0, 0), (1, 1, 0), (2, 2, 1), (15, 15, 14), (99, 15, 14)] {
+            assert_eq!((class(depth, Via::Link), class(depth, Via::Canonical)), (link, canonical), "{depth}");
+        }
+    }
 }

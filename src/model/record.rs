@@ -19,6 +19,17 @@ pub enum Truncation {
 /// The name of an encoding, as the Encoding Standard spells it.
 pub type CharsetName = &'static str;
 
+/// What was found out in reading a sitemap.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SitemapNote {
+    /// Entries, whatever became of them.
+    pub entries: u64,
+    /// It broke off, was cut, or is no sitemap.
+    pub cut: bool,
+    /// It has more entries or bytes than the protocol allows.
+    pub too_large: bool,
+}
+
 /// One line of `pages.jsonl`: the outcome of one page, failures included.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Record {
@@ -69,6 +80,9 @@ pub struct Record {
     pub rel_canonical: Option<String>,
     /// Links found on it, before any was dropped.
     pub links: u64,
+    /// What was found out in reading it as a sitemap, where it was, by this request or an earlier one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sitemap: Option<SitemapNote>,
     /// The SimHash of its visible text, in hexadecimal (16 digits), where there is enough of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simhash: Option<String>,
@@ -127,6 +141,7 @@ mod tests {
             title: Some("é".into()),
             rel_canonical: None,
             links: 3,
+            sitemap: None,
             simhash: Some("0123456789abcdef".into()),
             digest: Some("00".into()),
             fetched_at: "2026-01-01T00:00:00Z".into(),

@@ -1,10 +1,12 @@
 //! From the rules of a file, in its order, to the packed list that is searched.
 //!
-//! How the list is laid out, and why, is told in [`rules`](super::rules).
+//! How the list is laid out, and why, is told in [`rules`](super::rules). All is done in
+//! place: a file of full size has up to 64,000 rules, and nothing is held twice.
 
 use super::octets::{Form, Octet, octets, write};
-use super::rules::{ALLOW, ANCHORED, ENDS_IN_DOLLAR, ENDS_IN_STAR, LINE, NONE, Node, Rule, RuleList, WILD};
-use memchr::memchr;
+use super::rules::{
+    ALLOW, ANCHORED, ENDS_IN_DOLLAR, ENDS_IN_STAR, LINE, NONE, Node, Rule, RuleList, WILD, head,
+};
 use std::cmp::Reverse;
 
 /// As how many octets one is counted: an escape as it is written.
@@ -14,28 +16,23 @@ pub(super) fn counted(octet: Octet) -> u32 {
     if escaped { 3 } else { 1 }
 }
 
-/// A rule while the file is being read.
-#[derive(Debug, Clone, Copy)]
-struct Draft {
-    start: u32,
-    length: u32,
-    head: u32,
-    octets: u32,
-    meta: u32,
-}
-
 /// Gathers rules in the order of the file.
 #[derive(Debug, Default)]
 pub(super) struct RuleListBuilder {
     text: Vec<u8>,
-    drafts: Vec<Draft>,
+    rules: Vec<Rule>,
 }
 
 impl RuleListBuilder {
     /// Forgets all rules.
     pub(super) fn clear(&mut self) {
         self.text.clear();
-        self.drafts.clear();
+        self.rules.clear();
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.text.capacity() + self.rules.capacity() * size_of::<Rule>()
     }
 
     /// Adds a rule; one that is no path pattern (empty, or without a `/` or `*`
@@ -62,98 +59,93 @@ impl RuleListBuilder {
             meta = meta & !ANCHORED | ENDS_IN_STAR;
         }
         let text = &self.text[start..];
-        self.drafts.push(Draft {
-            start: start as u32,
-            length: text.len() as u32,
-            head: memchr(WILD, text).unwrap_or(text.len()) as u32,
-            octets: octets_counted,
-            meta,
-        });
+        let (length, probe) = (text.len() as u32, probe(text));
+        self.rules.push(Rule { start: start as u32, length, octets: octets_counted, meta, probe });
         true
     }
 
     /// Gives the rule that was added last another number of octets to win by.
     pub(super) fn set_octets(&mut self, octets: Option<u32>) {
-        if let (Some(draft), Some(octets)) = (self.drafts.last_mut(), octets) {
-            draft.octets = octets;
+        if let (Some(rule), Some(octets)) = (self.rules.last_mut(), octets) {
+            rule.octets = octets;
         }
-    }
-
-    fn text(&self, draft: &Draft) -> &[u8] {
-        &self.text[draft.start as usize..(draft.start + draft.length) as usize]
-    }
-
-    fn head(&self, draft: &Draft) -> &[u8] {
-        &self.text[draft.start as usize..(draft.start + draft.head) as usize]
     }
 
     /// Sorts and packs what was gathered.
-    pub(super) fn finish(mut self) -> RuleList {
-        let mut drafts = std::mem::take(&mut self.drafts);
-        drafts.sort_unstable_by(|a, b| {
+    pub(super) fn finish(self) -> RuleList {
+        let Self { mut text, mut rules } = self;
+        text.shrink_to_fit();
+        rules.sort_unstable_by(|a, b| {
             let order =
-                |draft: &Draft| (Reverse(draft.octets), Reverse(draft.meta & ALLOW), draft.meta & ANCHORED);
-            let heads = self.head(a).cmp(self.head(b));
+                |rule: &Rule| (Reverse(rule.octets), Reverse(rule.meta & ALLOW), rule.meta & ANCHORED);
+            let (text_a, text_b) = (a.text(&text), b.text(&text));
+            let heads = head(text_a).cmp(head(text_b));
             let ranks = heads.then_with(|| order(a).cmp(&order(b)));
-            let texts = ranks.then_with(|| self.text(a).cmp(self.text(b)));
+            let texts = ranks.then_with(|| text_a.cmp(text_b));
             texts.then_with(|| (a.meta & LINE).cmp(&(b.meta & LINE)))
         });
-        self.leave_out_idle(&mut drafts);
-        let nodes = self.nodes(&drafts);
-        let mut text = Vec::with_capacity(drafts.iter().map(|draft| draft.length as usize).sum());
-        let mut rules = Vec::with_capacity(drafts.len());
-        for draft in &drafts {
-            let (start, own) = (text.len() as u32, self.text(draft));
-            let probe = probe(own, draft.head as usize);
-            rules.push(Rule { start, octets: draft.octets, meta: draft.meta, probe });
-            text.extend_from_slice(own);
+        leave_out_idle(&text, &mut rules);
+        rules.shrink_to_fit();
+        if rules.iter().map(|rule| rule.length as usize).sum::<usize>() <= text.len() / 2 {
+            text = repack(&text, &mut rules);
         }
+        let nodes = nodes(&text, &rules);
         RuleList { text: text.into(), rules: rules.into(), nodes: nodes.into() }
-    }
-
-    /// Leaves out sorted rules that can never decide: repeated ones, and those
-    /// behind a rule that matches whatever begins with their common head.
-    fn leave_out_idle(&self, drafts: &mut Vec<Draft>) {
-        let mut last: Option<Draft> = None;
-        drafts.retain(|draft| {
-            let idle = last.is_some_and(|last| {
-                let covers_all = last.length == last.head && last.meta & ANCHORED == 0;
-                let same_anchor = (last.meta ^ draft.meta) & ANCHORED == 0;
-                covers_all && self.head(&last) == self.head(draft)
-                    || same_anchor && self.text(&last) == self.text(draft)
-            });
-            if !idle {
-                last = Some(*draft);
-            }
-            !idle
-        });
-    }
-
-    /// The nodes of the sorted rules; one pass, with the open prefixes on a stack.
-    fn nodes(&self, drafts: &[Draft]) -> Vec<Node> {
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut open: Vec<u32> = Vec::new();
-        for (first, draft) in drafts.iter().enumerate() {
-            let head = self.head(draft);
-            let head_of = |node: u32| self.head(&drafts[nodes[node as usize].first as usize]);
-            if nodes.len().checked_sub(1).is_some_and(|last| head_of(last as u32) == head) {
-                continue;
-            }
-            while open.last().is_some_and(|node| !head.starts_with(head_of(*node))) {
-                open.pop();
-            }
-            let parent = open.last().copied().unwrap_or(NONE);
-            open.push(nodes.len() as u32);
-            nodes.push(Node { first: first as u32, head: draft.head, parent });
-        }
-        nodes.shrink_to_fit();
-        nodes
     }
 }
 
+/// Leaves out sorted rules that can never decide: repeated ones, and those
+/// behind a rule that matches whatever begins with their common head.
+fn leave_out_idle(text: &[u8], rules: &mut Vec<Rule>) {
+    let mut last: Option<Rule> = None;
+    rules.retain(|rule| {
+        let own = rule.text(text);
+        let idle = last.is_some_and(|last| {
+            let (before, anchored) = (last.text(text), last.meta & ANCHORED);
+            let covers_all = head(before).len() == before.len() && anchored == 0;
+            let same_anchor = anchored == rule.meta & ANCHORED;
+            covers_all && before == head(own) || same_anchor && before == own
+        });
+        if !idle {
+            last = Some(*rule);
+        }
+        !idle
+    });
+}
+
+/// The text of these rules alone.
+fn repack(text: &[u8], rules: &mut [Rule]) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(rules.iter().map(|rule| rule.length as usize).sum());
+    for rule in rules {
+        let start = packed.len() as u32;
+        packed.extend_from_slice(rule.text(text));
+        rule.start = start;
+    }
+    packed
+}
+
+/// The nodes of the sorted rules; one pass, with the open prefixes on a stack.
+fn nodes(text: &[u8], rules: &[Rule]) -> Vec<Node> {
+    let head_at = |rule: usize| head(rules[rule].text(text));
+    let begins = |rule: usize| rule == 0 || head_at(rule - 1) != head_at(rule);
+    // counted first, since growing would hold up to three times as much
+    let mut nodes: Vec<Node> = Vec::with_capacity((0..rules.len()).filter(|rule| begins(*rule)).count());
+    let mut open: Vec<u32> = Vec::new();
+    for first in (0..rules.len()).filter(|rule| begins(*rule)) {
+        let of_node = |node: u32| head_at(nodes[node as usize].first as usize);
+        while open.last().is_some_and(|node| !head_at(first).starts_with(of_node(*node))) {
+            open.pop();
+        }
+        let parent = open.last().copied().unwrap_or(NONE);
+        open.push(nodes.len() as u32);
+        nodes.push(Node { first: first as u32, parent });
+    }
+    nodes
+}
+
 /// The last four octets of the longest literal in `text` behind the head, as in [`Rule::probe`].
-fn probe(text: &[u8], head: usize) -> u32 {
-    let literals = text[head..].split(|octet| *octet == WILD);
+fn probe(text: &[u8]) -> u32 {
+    let literals = text[head(text).len()..].split(|octet| *octet == WILD);
     let longest = literals.max_by_key(|literal| literal.len());
     longest.and_then(|literal| literal.last_chunk()).map_or(0, |octets| u32::from_le_bytes(*octets))
 }

@@ -25,9 +25,9 @@ impl RobotsRules {
     /// left out.
     pub fn kept_rules(&self) -> impl Iterator<Item = KeptRule> {
         let rules = &self.rules;
-        let mut order: Vec<usize> = (0..rules.len()).collect();
-        order.sort_unstable_by_key(|rule| rules.line(*rule));
-        order.into_iter().map(|rule| kept(rules, rule))
+        let mut order: Vec<u32> = (0..rules.len() as u32).collect();
+        order.sort_unstable_by_key(|rule| rules.line(*rule as usize));
+        order.into_iter().map(|rule| kept(rules, rule as usize))
     }
 
     /// The rules as they were; what is no rule is left out.

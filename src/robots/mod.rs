@@ -42,11 +42,13 @@ mod kept;
 mod line;
 mod octets;
 mod parse;
+mod reader;
 mod rules;
 #[cfg(test)]
 mod tests;
 
 pub use kept::KeptRule;
+pub use reader::RobotsReader;
 use rules::{Decision, RuleList};
 
 /// Bytes of robots.txt that count (RFC 9309 section 2.5: at least 500 kibibytes).
@@ -87,7 +89,8 @@ pub struct RobotsRules {
 impl RobotsRules {
     /// Reads a file for the agent with this product token.
     ///
-    /// Any bytes will do; what cannot be read is ignored and counted.
+    /// Any bytes will do; what cannot be read is ignored and counted. [`RobotsReader`] does the same
+    /// piece by piece.
     ///
     /// ```
     /// use dragline::robots::RobotsRules;
@@ -99,7 +102,9 @@ impl RobotsRules {
     /// assert_eq!(rules.verdict("/private/").line, Some(2));
     /// ```
     pub fn parse(body: &[u8], agent_token: &str) -> Self {
-        parse::parse(body, agent_token)
+        let mut reader = RobotsReader::new(agent_token);
+        reader.feed(body);
+        reader.finish()
     }
 
     /// For a host without robots.txt (RFC 9309 section 2.3.1.3).

@@ -1,73 +1,13 @@
-//! From the bytes of robots.txt to the rules of our groups.
+//! From the lines of robots.txt to the rules of our groups.
 //!
-//! Owns groups, the size limit and encodings; what a single line says is
+//! Owns groups; how bytes become lines is [`reader`](super::reader)'s, what a single line says is
 //! [`line`](super::line)'s, how rules are compared is [`rules`](super::rules)'s.
 //! The decisions are listed in the module above.
 
 use super::build::RuleListBuilder;
-use super::line::{Line, read};
-use super::{MAX_BYTES, MAX_SITEMAP_BYTES, MAX_SITEMAPS, RobotsRules};
+use super::line::Line;
+use super::{MAX_SITEMAP_BYTES, MAX_SITEMAPS, RobotsRules};
 use std::borrow::Cow;
-
-/// Reads the file for one agent.
-pub(super) fn parse(body: &[u8], agent: &str) -> RobotsRules {
-    let (body, truncated) = within_limit(body);
-    let text = as_octets(body);
-    let mut reader = Reader::new(agent);
-    for (line, number) in lines(&text).zip(1..) {
-        reader.take(read(line), number);
-    }
-    RobotsRules {
-        rules: reader.rules.finish(),
-        otherwise: true,
-        crawl_delay: reader.delay,
-        sitemaps: reader.sitemaps.kept.into(),
-        sitemaps_dropped: reader.sitemaps.dropped,
-        ignored_lines: reader.ignored,
-        truncated,
-    }
-}
-
-/// The part of the file that counts: the whole lines among the first
-/// [`MAX_BYTES`] (a rule cut in two would cover more, or other, paths than its author meant).
-fn within_limit(body: &[u8]) -> (&[u8], bool) {
-    match body.get(MAX_BYTES) {
-        None => (body, false),
-        Some(b'\r' | b'\n') => (&body[..MAX_BYTES], true),
-        Some(_) => {
-            let end = memchr::memrchr2(b'\r', b'\n', &body[..MAX_BYTES]).map_or(0, |at| at + 1);
-            (&body[..end], true)
-        }
-    }
-}
-
-/// The file without its byte order mark, UTF-16 turned into UTF-8.
-fn as_octets(body: &[u8]) -> Cow<'_, [u8]> {
-    let utf16 = match body {
-        [0xfe, 0xff, rest @ ..] => Some((encoding_rs::UTF_16BE, rest)),
-        [0xff, 0xfe, rest @ ..] => Some((encoding_rs::UTF_16LE, rest)),
-        _ => None,
-    };
-    if let Some((encoding, rest)) = utf16 {
-        let (text, _) = encoding.decode_without_bom_handling(rest);
-        return Cow::Owned(text.into_owned().into_bytes());
-    }
-    let mark = body.iter().zip([0xef, 0xbb, 0xbf]).take_while(|(octet, mark)| *octet == mark).count();
-    Cow::Borrowed(&body[mark..])
-}
-
-/// The lines of a file, ended by CR, LF or CRLF.
-fn lines(body: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = Some(body);
-    std::iter::from_fn(move || {
-        let text = rest.take()?;
-        let Some(end) = memchr::memchr2(b'\r', b'\n', text) else {
-            return Some(text);
-        };
-        rest = Some(if text[end..].starts_with(b"\r\n") { &text[end + 2..] } else { &text[end + 1..] });
-        Some(&text[..end])
-    })
-}
 
 /// Whom a group speaks of, as far as it matters to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +25,7 @@ struct Group {
 }
 
 /// Walks the lines and gathers what concerns us.
-struct Reader<'a> {
+pub(super) struct Groups<'a> {
     agent: Agent<'a>,
     group: Option<Group>,
     /// A group of our own was met: those for everyone no longer count.
@@ -96,9 +36,10 @@ struct Reader<'a> {
     ignored: u32,
 }
 
-impl<'a> Reader<'a> {
-    fn new(agent: &'a str) -> Self {
-        Reader {
+impl<'a> Groups<'a> {
+    /// Of a file that is read for this agent.
+    pub(super) fn new(agent: &'a str) -> Self {
+        Groups {
             agent: Agent::new(agent),
             group: None,
             named: false,
@@ -109,7 +50,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take(&mut self, line: Line<'_>, number: u32) {
+    /// Bytes on the heap.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.rules.held_bytes() + self.sitemaps.bytes + size_of_val(&*self.sitemaps.kept)
+    }
+
+    /// What the lines said; some of the file may have been left out.
+    pub(super) fn finish(self, truncated: bool) -> RobotsRules {
+        RobotsRules {
+            rules: self.rules.finish(),
+            otherwise: true,
+            crawl_delay: self.delay,
+            sitemaps: self.sitemaps.kept.into(),
+            sitemaps_dropped: self.sitemaps.dropped,
+            ignored_lines: self.ignored,
+            truncated,
+        }
+    }
+
+    /// Takes the line with this number, from 1.
+    pub(super) fn take(&mut self, line: Line<'_>, number: u32) {
         match line {
             Line::Empty => {}
             Line::Unknown => self.ignored += 1,

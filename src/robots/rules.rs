@@ -18,7 +18,7 @@
 //! behind the head: where many rules share a head, the path's sequences of four
 //! are gathered first, and a rule whose probe is not among them is passed over.
 
-use memchr::{memmem, memrchr};
+use memchr::{memchr, memmem, memrchr};
 use std::ops::Range;
 
 /// The operator `*` in a packed rule; a literal NUL is always escaped.
@@ -37,11 +37,13 @@ pub(super) const ENDS_IN_DOLLAR: u32 = 1 << 28;
 /// The bits that hold the number of the line.
 pub(super) const LINE: u32 = ENDS_IN_DOLLAR - 1;
 
-/// One rule: its text runs from `start` to the start of the next one.
+/// One rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rule {
     /// Where its text starts.
     pub(super) start: u32,
+    /// Bytes of its text.
+    pub(super) length: u32,
     /// Octets of the normalized rule, by which it wins.
     pub(super) octets: u32,
     /// Number of the line, and the flags above.
@@ -50,7 +52,17 @@ pub(super) struct Rule {
     pub(super) probe: u32,
 }
 
+/// What stands before the first `*` of a rule's text.
+pub(super) fn head(text: &[u8]) -> &[u8] {
+    &text[..memchr(WILD, text).unwrap_or(text.len())]
+}
+
 impl Rule {
+    /// Its own part of the text of all rules.
+    pub(super) fn text<'a>(&self, all: &'a [u8]) -> &'a [u8] {
+        &all[self.start as usize..][..self.length as usize]
+    }
+
     fn rank(&self) -> (u32, bool) {
         (self.octets, self.meta & ALLOW != 0)
     }
@@ -61,8 +73,6 @@ impl Rule {
 pub(super) struct Node {
     /// The first of its rules.
     pub(super) first: u32,
-    /// Octets of the head.
-    pub(super) head: u32,
     /// The node of the longest head that this one begins with.
     pub(super) parent: u32,
 }
@@ -85,14 +95,26 @@ impl Decision {
 }
 
 /// The rules of the groups that apply to us.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct RuleList {
-    /// The normalized rules, one after another.
+    /// The normalized rules, in the order of the file; some of it may belong to none.
     pub(super) text: Box<[u8]>,
     /// Sorted by head and, with one head, by rank.
     pub(super) rules: Box<[Rule]>,
     /// Sorted by head.
     pub(super) nodes: Box<[Node]>,
+}
+
+/// Where in the text a rule stands makes no difference.
+impl PartialEq for RuleList {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |a: &Rule, b: &Rule| {
+            Rule { start: b.start, ..*a } == *b && a.text(&self.text) == b.text(&other.text)
+        };
+        self.nodes == other.nodes
+            && self.rules.len() == other.rules.len()
+            && self.rules.iter().zip(&other.rules).all(|(a, b)| same(a, b))
+    }
 }
 
 impl RuleList {
@@ -159,23 +181,21 @@ impl RuleList {
     }
 
     fn text(&self, rule: usize) -> &[u8] {
-        let end = self.rules.get(rule + 1).map_or(self.text.len(), |next| next.start as usize);
-        &self.text[self.rules[rule].start as usize..end]
+        self.rules[rule].text(&self.text)
     }
 
-    fn head(&self, node: &Node) -> &[u8] {
-        let start = self.rules[node.first as usize].start as usize;
-        &self.text[start..start + node.head as usize]
+    fn head(&self, node: Node) -> &[u8] {
+        head(self.text(node.first as usize))
     }
 
     /// The node with the longest head that the path begins with.
     fn last_head_in(&self, path: &[u8]) -> u32 {
-        let after = self.nodes.partition_point(|node| self.head(node) <= path);
+        let after = self.nodes.partition_point(|node| self.head(*node) <= path);
         let Some(mut at) = after.checked_sub(1) else {
             return NONE;
         };
-        let common = self.head(&self.nodes[at]).iter().zip(path).take_while(|(a, b)| a == b).count();
-        while self.nodes[at].head as usize > common {
+        let common = self.head(self.nodes[at]).iter().zip(path).take_while(|(a, b)| a == b).count();
+        while self.head(self.nodes[at]).len() > common {
             match self.nodes[at].parent {
                 NONE => return NONE,
                 parent => at = parent as usize,
@@ -201,7 +221,7 @@ impl RuleList {
         const MANY: usize = 16;
         let range = self.rules_of(node);
         let known = (range.len() > MANY).then(|| &*sequences.get_or_insert_with(|| Sequences::of(path)));
-        let head = self.nodes[node as usize].head as usize;
+        let head = self.head(self.nodes[node as usize]).len();
         for (rule, index) in self.rules[range.clone()].iter().zip(range) {
             if rank.is_some_and(|rank| rule.rank() <= rank) {
                 return None;

@@ -130,6 +130,12 @@ impl Counters {
         self.wire_bytes += record.wire_bytes;
         self.decoded_bytes += record.decoded_bytes;
         self.truncated += u64::from(record.truncated.is_some());
+        if let Some(sitemap) = record.sitemap {
+            self.sitemaps += 1;
+            self.sitemap_entries += sitemap.entries;
+            self.sitemaps_cut += u64::from(sitemap.cut);
+            self.sitemaps_too_large += u64::from(sitemap.too_large);
+        }
     }
 
     /// The plain counts, in the order in which they are numbered on disk: new ones go to the end.

@@ -126,6 +126,75 @@ fn limits_and_refusals_of_a_host_are_worked_out_anew() {
     assert_eq!(inside.log().len(), 0);
 }
 
+/// A site that meets every cap, and what is to be told of each: the URL, the reason, and the option.
+fn capped() -> (Server, Vec<(String, &'static str, &'static str)>) {
+    let at = Server::start(Script::new().rule(|request| {
+        let port = request.header("host")?.rsplit_once(':')?.1;
+        if request.path != "/" || request.host != "caps.test" {
+            return None;
+        }
+        let links = [
+            "/1/2/3/4/5/6".to_owned(),
+            "/r/r/r".to_owned(),
+            "/q?p=1&p=2&p=3".to_owned(),
+            format!("/{}", "l".repeat(300)),
+            "/v?1".to_owned(),
+            "/v?2".to_owned(),
+            "/v?3".to_owned(),
+            format!("http://a.caps.test:{port}/"),
+            format!("http://b.caps.test:{port}/"),
+            format!("http://c.caps.test:{port}/"),
+            "/last".to_owned(),
+        ];
+        Some(page(&links))
+    }));
+    let own = |path: &str| at.url_of("caps.test", path);
+    let rows = vec![
+        (own("/1/2/3/4/5/6"), "path_too_deep", "--max-path-depth 5"),
+        (own("/r/r/r"), "repeated_segments", "--max-repeated-segments 2"),
+        (own("/q?p=1&p=2&p=3"), "repeated_parameters", "--max-repeated-parameters 2"),
+        (own(&format!("/{}", "l".repeat(300))), "url_too_long", "--max-url-length 200"),
+        (own("/v?3"), "query_variants", "--max-query-variants 2"),
+        (at.url_of("c.caps.test", "/"), "too_many_subdomains", "--max-subdomains 2"),
+    ];
+    (at, rows)
+}
+
+#[test]
+fn each_cap_is_told_by_its_option() {
+    for rows_are_kept in [true, false] {
+        let (at, expected) = capped();
+        let directory = TempDir::new().unwrap();
+        let output = directory.path().join("c");
+        let seed = at.url_of("caps.test", "/");
+        let mut given = vec![seed.as_str(), "--allow-private", "--delay", "0s", "--scope", "domain"];
+        given.extend(["--resolve", "*.test:127.0.0.1", "--max-path-depth", "5"]);
+        given.extend(["--max-repeated-segments", "2", "--max-repeated-parameters", "2"]);
+        given.extend(["--max-url-length", "200", "--max-query-variants", "2", "--max-subdomains", "2"]);
+        given.extend(["--max-links-per-page", "10"]);
+        if rows_are_kept {
+            given.push("--log-skipped");
+        }
+        let run = crawl_into(&output, &given);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        for (url, reason, option) in &expected {
+            // What takes counting is not worked out anew.
+            let is_counted = ["query_variants", "too_many_subdomains"].contains(reason);
+            if is_counted && !rows_are_kept {
+                told(&output, url, 1, &["not known", reason, "--log-skipped"]);
+            } else {
+                told(&output, url, 0, &[reason, option]);
+            }
+        }
+        told(
+            &output,
+            &at.url_of("caps.test", "/last"),
+            1,
+            &["not known", "left out links for", "too_many_links"],
+        );
+    }
+}
+
 #[test]
 fn a_scope_that_a_seed_moved_is_the_one_that_counts() {
     let at = Server::start(Script::new().rule(|request| {

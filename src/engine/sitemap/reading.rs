@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::{Part, SitemapNote, wanted};
+use super::{MOST_STEPS, Part, wanted};
 use crate::budget::Lease;
 use crate::config::date::moments;
 use crate::engine::job::PageOutcome;
@@ -18,13 +18,10 @@ use crate::engine::worker::{
 };
 use crate::fetch::Response;
 use crate::fetch::decode::{Chain, Coding, Progress};
-use crate::model::{KeyHash, Link, LinkBatch, SkipReason, Truncation, UrlKey, Via};
+use crate::model::{KeyHash, Link, LinkBatch, SitemapNote, SkipReason, Truncation, UrlKey, Via};
 use crate::sitemap::{Entry, MOST_BYTES, MOST_ENTRIES, SitemapReader};
 use crate::url::{Parts, Reject, Resolver, host_of, without_userinfo};
 
-/// Steps from one sitemap to another, redirects among them, at most: the protocol allows one, and
-/// an index may lead to indexes without end.
-const MOST_STEPS: u32 = 5;
 /// Bytes of URLs in a part, and how many URLs: a part is full when the next might not fit.
 const PART_TEXT: usize = 32 << 10;
 const PART_LINKS: usize = 512;
@@ -82,7 +79,7 @@ pub(in crate::engine) async fn read(
     note.too_large |= outcome.record.truncated == Some(Truncation::Length);
     note.cut |= outcome.record.truncated.is_some();
     outcome.record.links = note.entries;
-    outcome.sitemap = Some(note);
+    outcome.record.sitemap = Some(note);
     outcome.body = body;
     if let Some(scratch) = page.filter(|_| !is_sitemap) {
         finish_page(shared, outcome, scratch, &mut lease).await;

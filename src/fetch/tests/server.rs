@@ -9,7 +9,7 @@ use hickory_resolver::config::ResolverConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
-use crate::fetch::dns::{DnsServers, servers_at};
+use crate::fetch::name_servers::{DnsServers, servers_at};
 
 /// What a server does once it has read a request's head.
 #[derive(Debug, Clone)]

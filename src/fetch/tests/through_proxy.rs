@@ -57,30 +57,40 @@ async fn a_proxy_that_fails_is_to_blame() {
     }
 }
 
-/// A SOCKS 5 proxy (RFC 1928) that grants every wish and answers in the server's place.
-async fn socks_proxy() -> (std::net::SocketAddr, tokio::task::JoinHandle<Vec<u8>>) {
+/// A SOCKS 5 proxy (RFC 1928) that grants the wish that comes after so many refused ones, and answers in the
+/// server's place; gives the wishes.
+async fn socks_proxy(refused: usize) -> (std::net::SocketAddr, tokio::task::JoinHandle<Vec<Vec<u8>>>) {
+    const GRANTED: u8 = 0;
+    const CONNECTION_REFUSED: u8 = 5;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     let task = tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.expect("a connection");
-        let mut greeting = [0; 2];
-        stream.read_exact(&mut greeting).await.expect("a greeting");
-        stream.read_exact(&mut vec![0; usize::from(greeting[1])]).await.expect("methods");
-        stream.write_all(&[5, 0]).await.expect("open");
-        let mut wish = vec![0; 512];
-        let length = stream.read(&mut wish).await.expect("a wish");
-        stream.write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]).await.expect("open");
-        let _ = stream.read(&mut [0; 2048]).await.expect("a request");
-        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsocks").await.expect("open");
-        wish.truncate(length);
-        wish
+        let mut wishes = Vec::new();
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let mut greeting = [0; 2];
+            stream.read_exact(&mut greeting).await.expect("a greeting");
+            stream.read_exact(&mut vec![0; usize::from(greeting[1])]).await.expect("methods");
+            stream.write_all(&[5, 0]).await.expect("open");
+            let mut wish = vec![0; 512];
+            let length = stream.read(&mut wish).await.expect("a wish");
+            wish.truncate(length);
+            wishes.push(wish);
+            let code = if wishes.len() > refused { GRANTED } else { CONNECTION_REFUSED };
+            stream.write_all(&[5, code, 0, 1, 127, 0, 0, 1, 0, 80]).await.expect("open");
+            if code == GRANTED {
+                let _ = stream.read(&mut [0; 2048]).await.expect("a request");
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsocks").await.expect("open");
+                return wishes;
+            }
+        }
     });
     (address, task)
 }
 
 #[tokio::test]
 async fn a_socks_proxy_is_given_checked_addresses() {
-    let (address, task) = socks_proxy().await;
+    let (address, task) = socks_proxy(0).await;
     let mut config = through(&format!("socks5://{address}"));
     config.resolve = vec![rule("private.test", None, 7)];
     config.resolve.push(crate::config::ResolveRule {
@@ -93,5 +103,19 @@ async fn a_socks_proxy_is_given_checked_addresses() {
     let error = fetch_url(&fetcher, "http://private.test/").await.expect_err("refused");
     assert_eq!(error.kind, ErrorKind::PrivateAddress, "{error}");
     assert_eq!(fetch_url(&fetcher, "http://public.test/").await.expect("an answer").body, b"socks");
-    assert_eq!(task.await.expect("no panic"), [5, 1, 0, 1, 9, 9, 9, 9, 0, 80]);
+    assert_eq!(task.await.expect("no panic"), [[5, 1, 0, 1, 9, 9, 9, 9, 0, 80]]);
+}
+
+#[tokio::test]
+async fn a_socks_proxy_is_given_one_address_after_another() {
+    let (address, task) = socks_proxy(1).await;
+    let mut config = through(&format!("socks5://{address}"));
+    for address in [[9, 9, 9, 8], [9, 9, 9, 9]] {
+        let (host, port) = ("public.test".to_owned(), Some(80));
+        config.resolve.push(crate::config::ResolveRule { host, port, address: address.into() });
+    }
+    let fetcher = Fetcher::with_sources(&config, &[], plenty(), false, Some(no_dns())).expect("a fetcher");
+    assert_eq!(fetch_url(&fetcher, "http://public.test/").await.expect("an answer").body, b"socks");
+    let wishes = task.await.expect("no panic");
+    assert_eq!(wishes, [[5, 1, 0, 1, 9, 9, 9, 8, 0, 80], [5, 1, 0, 1, 9, 9, 9, 9, 0, 80]]);
 }

@@ -83,7 +83,7 @@ impl DiskSettings {
         Self {
             memtable_bytes: share(8, 256 << 10, 8 << 20),
             cache_bytes: share(4, 64 << 10, 16 << 20),
-            most_segments: 128,
+            most_segments: 192,
         }
     }
 }

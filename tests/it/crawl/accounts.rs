@@ -1,7 +1,7 @@
 //! One page is one request and one record, and everything else is accounted for.
 
 use crate::harness::{crawl, crawl_guarded};
-use crate::server::{Answer, Script, Server, page};
+use crate::server::{Answer, Body, Script, Server, page};
 
 #[test]
 fn a_page_is_requested_once_under_all_its_spellings() {
@@ -170,5 +170,24 @@ fn what_the_summary_promises_is_there() {
         ["depth", "via", "wire_bytes", "decoded_bytes", "links", "fetched_at", "elapsed_ms", "attempts"]
     {
         assert!(record.get(name).is_some(), "{name} is absent: {record}");
+    }
+}
+
+/// Of what never answered it is told all the same which page it is.
+#[test]
+fn a_record_without_an_answer_has_its_canonical_form() {
+    let close = || Answer::status(0).body(Body::Close);
+    let script = Script::new()
+        .on("/", page(&["/%7ejoe", "/x?b&a", "/~plain"]))
+        .on("/%7ejoe", close())
+        .on("/x?b&a", close())
+        .on("/~plain", close());
+    let server = Server::start(script);
+    let run = crawl(&[server.url("/").as_str(), "--retries", "1", "--sort-query"]);
+    for (path, canonical) in [("/%7ejoe", Some("/~joe")), ("/x?b&a", Some("/x?a&b")), ("/~plain", None)] {
+        let record = run.page(&server.url(path));
+        assert!(record["status"].is_null() && record["error"]["kind"] == "disconnected", "{record}");
+        let expected = canonical.map(|path| server.url(path));
+        assert_eq!(record["canonical"].as_str(), expected.as_deref(), "{record}");
     }
 }

@@ -140,3 +140,17 @@ fn what_finds_no_room_in_a_small_jar_is_counted() {
     let dropped = run.number("notes.cookies_dropped");
     assert!((1..u64::from(3 * hosts)).contains(&dropped), "{dropped}");
 }
+
+#[test]
+fn a_prefix_that_promises_more_than_it_keeps_is_refused() {
+    let front = page(&["/a"])
+        .header("Set-Cookie", "plain=1; Path=/")
+        .header("Set-Cookie", "__Host-sid=1; Path=/")
+        .header("Set-Cookie", "__secure-id=1; Secure; Path=/")
+        .header("Set-Cookie", "__HOST-d=1; Secure; Path=/; Domain=a.test");
+    let server = Server::start(Script::new().on("/", front).on("/a", Answer::html("a")));
+    let seed = server.url_of("a.test", "/");
+    let run = crawl(&[&seed, "--cookies", "--resolve", "*.test:127.0.0.1"]);
+    assert_eq!(server.requests("/a")[0].header("cookie"), Some("plain=1"));
+    assert_eq!(run.number("notes.cookies_dropped"), 3, "{}", run.summary);
+}

@@ -1,6 +1,6 @@
 //! Names: looked up outside of the slots of requests, remembered, and what their failures mean.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -195,4 +195,132 @@ fn a_redirect_to_another_name_waits_for_its_look_up() {
     assert_eq!(run.page(&server.url_of("there.test", "/"))["status"], 200);
     assert_eq!(run.skip_reason(&server.url_of("nowhere.test", "/")), Some("host_unreachable"));
     assert_eq!(run.pages.len(), 3, "{:?}", run.urls());
+}
+
+/// Loopback, in the families that are asked for.
+fn loopback_of_both() -> Reply {
+    Reply::Addresses(vec![Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.to_ipv6_mapped().into()])
+}
+
+#[test]
+fn one_family_that_is_answered_for_is_enough() {
+    for ipv6_is_silent in [true, false] {
+        let names = NameServer::start(move |question, _| {
+            if question.ipv6 == ipv6_is_silent { Reply::Silence } else { loopback_of_both() }
+        });
+        let server = site();
+        let run = crawl(&[&server.url_of("half.test", "/"), "--dns", &names.authority()]);
+        assert_eq!(run.pages.len(), 3, "{:?} {}", run.urls(), run.stderr);
+        assert!(run.pages.iter().all(|page| page["attempts"] == 1), "{:?}", run.pages);
+        assert_eq!(run.skips("host_unreachable"), 0);
+    }
+}
+
+#[test]
+fn one_family_that_fails_does_not_cost_the_other() {
+    for ipv6_fails in [true, false] {
+        for failure in [Reply::Failure, Reply::NoSuchName(60)] {
+            let failure = failure.clone();
+            let names = NameServer::start(move |question, _| {
+                if question.ipv6 == ipv6_fails { failure.clone() } else { loopback_of_both() }
+            });
+            let server = site();
+            let run = crawl(&[&server.url_of("half.test", "/"), "--dns", &names.authority()]);
+            assert_eq!(run.pages.len(), 3, "{:?} {}", run.urls(), run.stderr);
+        }
+    }
+}
+
+#[test]
+fn silence_for_both_families_is_no_verdict_and_ends() {
+    let names = NameServer::start(|question, _| match question.name.as_str() {
+        // that it has no address of one family says nothing of the other one
+        "half.test" if !question.ipv6 => Reply::Addresses(Vec::new()),
+        _ => Reply::Silence,
+    });
+    let server = site();
+    let (silent, half) = (server.url_of("silent.test", "/"), server.url_of("half.test", "/"));
+    let run = crawl(&[silent.as_str(), &half, "--dns", &names.authority(), "--connect-timeout", "400ms"]);
+    for url in [&silent, &half] {
+        assert_eq!(run.skip_reason(url), Some("host_unreachable"), "{}", run.stderr);
+        assert!(run.skip_detail(url).unwrap().contains("look-up timed out"), "{:?}", run.skipped);
+    }
+    assert!(names.asked("half.test").0 >= 3, "asked again: {:?}", names.log());
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_asked_for_over_tcp_whatever_other_servers_do() {
+    let silent = NameServer::start(|_, _| Reply::Silence);
+    let long = NameServer::start(|_, _| Reply::TooLong(vec![Ipv4Addr::LOCALHOST.into()]));
+    for servers in [[&silent, &long], [&long, &silent]] {
+        let before = long.over_tcp();
+        let server = site();
+        let run = crawl(&[
+            server.url_of("long.test", "/").as_str(),
+            "--dns",
+            &servers[0].authority(),
+            "--dns",
+            &servers[1].authority(),
+        ]);
+        assert_eq!(run.pages.len(), 3, "{:?} {}", run.urls(), run.stderr);
+        assert!(long.over_tcp() > before);
+    }
+    assert!(!silent.log().is_empty(), "the first one is asked first");
+}
+
+#[test]
+fn where_one_server_fails_the_next_one_is_asked() {
+    let failing = NameServer::start(|_, _| Reply::Failure);
+    let sound = NameServer::start(|question, _| match question.name.as_str() {
+        "here.test" => loopback(),
+        _ => Reply::NoSuchName(60),
+    });
+    let server = site();
+    let gone = server.url_of("gone.test", "/");
+    let run = crawl(&[
+        server.url_of("here.test", "/").as_str(),
+        &gone,
+        "--dns",
+        &failing.authority(),
+        "--dns",
+        &sound.authority(),
+    ]);
+    assert_eq!(run.pages.len(), 3, "{:?} {}", run.urls(), run.stderr);
+    assert!(run.skip_detail(&gone).unwrap().contains("no such host"), "{:?}", run.skipped);
+    assert_eq!((sound.asked("here.test"), sound.asked("gone.test")), ((1, 1), (1, 1)));
+}
+
+/// A listener whose queue is full, so that whoever connects waits for ever; and those who fill it.
+fn full_listener(at: SocketAddr) -> (TcpListener, Vec<TcpStream>) {
+    let listener = TcpListener::bind(at).unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&at, Duration::from_millis(300)) {
+        waiting.push(stream);
+        assert!(waiting.len() < 10_000, "the queue has no end");
+    }
+    (listener, waiting)
+}
+
+#[test]
+fn a_host_whose_ipv6_leads_nowhere_is_reached_over_ipv4_and_the_reverse() {
+    let server = site();
+    let port: u16 = server.url("/").trim_end_matches('/').rsplit_once(':').unwrap().1.parse().unwrap();
+    let silent = Ipv4Addr::new(127, 0, 0, 9);
+    let _full = full_listener((silent, port).into());
+    let refused = Ipv4Addr::new(127, 0, 0, 10);
+    let sound = Ipv4Addr::LOCALHOST;
+    let six = |address: Ipv4Addr| format!("[{}]", address.to_ipv6_mapped());
+    for (name, dead, living) in [
+        ("silent6.test", six(silent), sound.to_string()),
+        ("refused6.test", six(refused), sound.to_string()),
+        ("nothing6.test", "[::1]".to_owned(), sound.to_string()),
+        ("silent4.test", silent.to_string(), six(sound)),
+        ("refused4.test", refused.to_string(), six(sound)),
+    ] {
+        let rules = [format!("{name}:{dead}"), format!("{name}:{living}")];
+        let arguments = [&server.url_of(name, "/"), "--resolve", &rules[0], "--resolve", &rules[1]];
+        let run = crawl(&[&arguments[..], &["--connect-timeout", "20s"]].concat());
+        assert_eq!(run.pages.len(), 3, "{name}: {:?} {}", run.urls(), run.stderr);
+        assert!(run.pages.iter().all(|page| page["attempts"] == 1), "{name}: {:?}", run.pages);
+    }
 }

@@ -158,13 +158,13 @@ fn too_few_open_files_are_refused_before_anything_is_fetched() {
     let output = directory.path().join("deep/crawl");
     let seed = server.url("/");
     let given = [seed.as_str(), "--delay", "0s", "--concurrency", "32"];
-    let run = with_open_files(447, &output, &given);
+    let run = with_open_files(575, &output, &given);
     assert_eq!((run.code, server.log().len()), (Some(3), 0), "{}", run.stderr);
-    for part in ["--concurrency 32 needs 448 open files", "only 447", "ulimit -n", "lower --concurrency"] {
+    for part in ["--concurrency 32 needs 576 open files", "only 575", "ulimit -n", "lower --concurrency"] {
         assert!(run.stderr.contains(part), "{part} is missing in {}", run.stderr);
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
-    let run = with_open_files(448, &output, &given);
+    let run = with_open_files(576, &output, &given);
     assert_eq!((run.code, run.number("pages.ok")), (Some(0), 101), "{}", run.stderr);
 }
 

@@ -230,6 +230,128 @@ fn indexes_without_end_have_an_end() {
     assert_eq!(run.skip_reason(&server.url("/i/7")), Some("too_deep"));
 }
 
+/// As many as a robots.txt is allowed, whatever is said of pages.
+#[test]
+fn redirects_of_a_sitemap_are_steps_too() {
+    let script = Script::new()
+        .on("/robots.txt", robots(&["/long/1", "/r/1", "/index.xml"]))
+        .on("/", Answer::html("x"))
+        .on("/r/6", xml(urlset(&[("/page", "")])))
+        .on("/i/5", xml(index(&[("/i/6.xml", "")])))
+        .on("/index.xml", xml(index(&[("/i/1", "")])))
+        .on("/page", Answer::html("page"))
+        .rule(|request| {
+            let mut parts = request.path.strip_prefix('/')?.split('/');
+            let (kind, number): (&str, u32) = (parts.next()?, parts.next()?.parse().ok()?);
+            let most = match kind {
+                "r" => 6,
+                "i" => 5,
+                _ => u32::MAX,
+            };
+            (number < most).then(|| Answer::redirect(302, &format!("/{kind}/{}", number + 1)))
+        });
+    let server = Server::start(script);
+    for most in ["0", "1", "20"] {
+        let run = crawl(&[server.url("/").as_str(), "--max-redirects", most]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_eq!(
+            run.page(&server.url("/page"))["referrer"],
+            server.url("/r/6"),
+            "five redirects are followed"
+        );
+        let last = run.page(&server.url("/long/6"));
+        assert_eq!(last["error"]["kind"], "too_many_redirects", "{last}");
+        assert_eq!(run.skip_reason(&server.url("/long/7")), Some("too_many_redirects"));
+        assert!(run.skip_detail(&server.url("/long/7")).unwrap().contains("5 steps"), "{:?}", run.skipped);
+        assert_eq!(run.skip_reason(&server.url("/i/6.xml")), Some("too_deep"), "an index and four redirects");
+        assert_eq!((run.skips("too_many_redirects"), notes(&run)), (1, [3, 3, 0, 0]));
+    }
+}
+
+/// What was read of it counts, once, although its record tells of a later failure.
+#[test]
+fn a_sitemap_that_broke_off_is_noted_whatever_comes_of_the_next_tries() {
+    let broken = xml(urlset(&[("/1", ""), ("/2", "")])).body(Body::Short);
+    let script = Script::new()
+        .on("/", Answer::html("x"))
+        .in_turn("/s.xml", vec![broken, Answer::status(0).body(Body::Close)])
+        .rule(|request| (request.path.len() == 2).then(|| Answer::html("x")));
+    let server = Server::start(script);
+    let sitemap = server.url("/s.xml");
+    let run = crawl(&[server.url("/").as_str(), "--sitemap", &sitemap, "--retries", "1"]);
+    assert_eq!(server.pages(), ["/", "/1", "/2", "/s.xml", "/s.xml"]);
+    let record = run.page(&sitemap);
+    assert_eq!(
+        (&record["error"]["kind"], &record["status"]),
+        (&"disconnected".into(), &serde_json::Value::Null)
+    );
+    assert_eq!(record["sitemap"], serde_json::json!({"entries": 2, "cut": true, "too_large": false}));
+    assert_eq!(notes(&run), [1, 2, 1, 0]);
+}
+
+#[test]
+fn a_sitemap_that_broke_off_is_noted_where_its_host_is_given_up() {
+    let broken = xml(urlset(&[("http://127.0.0.1:9/out", "")])).body(Body::Short);
+    let going = Server::start_at([127, 0, 0, 2].into(), Script::new().on("/s.xml", broken));
+    let staying = Server::start(Script::new().on("/", Answer::html("x")));
+    let directory = TempDir::new().unwrap();
+    let (output, sitemap) = (directory.path().join("crawl"), going.url("/s.xml"));
+    let given = ["--sitemap", &sitemap, "--retries", "30", "--delay", "0s", "--allow-private"];
+    let child = start(&output, &[&[staying.url("/").as_str()][..], &given].concat());
+    while going.count("/s.xml") == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(going);
+    let run = finish(child, &output);
+    assert!(!run.page(&sitemap)["error"].is_null());
+    assert_eq!(notes(&run), [1, 1, 1, 0], "{}", run.stderr);
+}
+
+#[test]
+fn sitemaps_past_their_number_are_dropped_and_counted() {
+    let mut lines: Vec<String> = (0..2003).map(|n| format!("/s/{n}.xml")).collect();
+    lines.insert(0, "/page.xml".to_owned());
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let script = Script::new()
+        .on("/robots.txt", robots(&lines))
+        .on("/", Answer::html("x"))
+        .on("/page.xml", xml(urlset(&[("/page", "")])))
+        .on("/page", Answer::html("x"));
+    let server = Server::start(script);
+    let run = crawl(&[server.url("/").as_str(), "--exclude", "/s/"]);
+    assert_eq!(server.pages(), ["/", "/page", "/page.xml"]);
+    assert_eq!((run.skips("excluded"), run.skips("too_many_links")), (1999, 4), "{}", run.summary);
+    assert_eq!(run.skip_reason(&server.url("/robots.txt")), Some("too_many_links"));
+}
+
+/// Its entries come in parts, each of which the owner takes in between others' outcomes.
+#[test]
+fn pages_and_other_sitemaps_get_on_while_a_long_one_is_read() {
+    let many: Vec<(String, &str)> = (0..6000).map(|n| (format!("/long/{n}"), "")).collect();
+    let few: Vec<(String, &str)> = (0..40).map(|n| (format!("/few/{n}"), "")).collect();
+    let links: Vec<String> = (0..40).map(|n| format!("/linked/{n}")).collect();
+    let long = xml(urlset(&many)).body(Body::Drip(16 << 10, Duration::from_millis(400)));
+    let script = Script::new()
+        .on("/robots.txt", robots(&["/long.xml", "/few.xml"]))
+        .on("/", page(&links))
+        .on("/long.xml", long)
+        .on("/few.xml", xml(urlset(&few)))
+        .rule(|request| {
+            let leaf = ["/long/", "/few/", "/linked/"].iter().any(|part| request.path.starts_with(part));
+            leaf.then(|| Answer::html("x"))
+        });
+    let server = Server::start(script);
+    let run = crawl(&[server.url("/").as_str(), "--per-host", "4"]);
+    assert_eq!(run.number("pages.ok"), 6000 + 40 + 40 + 3, "{}", run.stderr);
+    let end = server.requests("/long.xml")[0].finished.unwrap();
+    let before = |part: &str| {
+        let requests = server.log();
+        requests.iter().filter(|request| request.path.starts_with(part) && request.at < end).count()
+    };
+    assert_eq!((before("/few/"), before("/linked/")), (40, 40));
+    assert!(before("/long/") > 0, "its first entries are asked for before its last ones are read");
+}
+
 #[test]
 fn of_what_is_broken_the_beginning_counts() {
     // C109

@@ -2,6 +2,8 @@
 
 use crate::harness::{Run, crawl, crawl_into, dragline, finish, start};
 use crate::server::{Answer, Request, Script, Server, page};
+use dragline::config::{Options, Size, Span};
+use dragline::{Crawl, Silent};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -165,6 +167,38 @@ fn a_seed_of_such_a_shape_is_refused_by_name() {
     let run = crawl_into(&directory.path().join("crawl"), &[seed.as_str(), "--max-path-depth", "3"]);
     assert_eq!((run.code, server.log().len()), (Some(2), 0), "{}", run.stderr);
     assert!(run.stderr.contains("--max-path-depth 3"), "{}", run.stderr);
+}
+
+#[test]
+fn a_seed_given_to_the_library_is_held_to_the_shape_too() {
+    let server = Server::start(Script::new().on("/", Answer::html("x")));
+    let options = Options {
+        max_path_depth: Some(3),
+        max_url_length: Some(Size(100)),
+        allow_private: Some(true),
+        delay: Some(Span(Duration::ZERO)),
+        ..Options::default()
+    };
+    let refused = [server.url("/a/b/c/d"), server.url(&"x".repeat(100)), "ftp://a.test/".to_owned()];
+    let directory = TempDir::new().unwrap();
+    for output in [None, Some(directory.path().join("crawl"))] {
+        let build = |seeds: &[String]| {
+            let builder = Crawl::builder().options(options.clone()).seeds(seeds.to_vec());
+            match &output {
+                Some(path) => builder.output(path).fresh(true).build(),
+                None => builder.build(),
+            }
+        };
+        let before = server.log().len();
+        let crawl = build(&[&refused[..], &[String::new(), server.url("/")]].concat()).unwrap();
+        let notes: Vec<String> = crawl.notes().map(str::to_owned).collect();
+        assert!(notes[0].contains("3 seeds") && notes[0].contains("--max-path-depth 3"), "{notes:?}");
+        let summary = crawl.run(&mut Silent).unwrap();
+        assert_eq!((summary.totals.pages.fetched, summary.totals.urls.discovered), (1, 1));
+        assert_eq!(server.log().len(), before + 2, "robots.txt and one page");
+        let error = build(&refused).err().expect("nothing to begin with").to_string();
+        assert!(error.contains("no seed is left") && error.contains("--max-path-depth 3"), "{error}");
+    }
 }
 
 #[test]

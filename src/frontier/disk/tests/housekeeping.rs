@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::world::{OnDisk, Subject, TINY, World, candidate, names};
-use crate::frontier::{BUCKETS, DiskFrontier, DiskSettings, Frontier, FrontierError, QueueId, Ticket};
+use crate::frontier::{
+    BUCKETS, DEEPEST_CLASS, DiskFrontier, DiskSettings, Frontier, FrontierError, QueueId, Ticket,
+};
 use crate::store::{Decoder, Encoder, FileSystem, Storage, StorageFile};
 
 const OWN: QueueId = QueueId(BUCKETS + 7);
@@ -153,7 +155,8 @@ fn a_log_that_does_not_fit_is_refused() {
     };
     assert!(inconsistent(fresh().frontier.replay_push(ticket(2), &candidate(0, 1))));
     assert!(inconsistent(fresh().frontier.replay_push(ticket(0), &candidate(0, 1))));
-    assert!(inconsistent(fresh().frontier.replay_push(ticket(1), &candidate(0, 2))));
+    let beyond = Ticket { class: DEEPEST_CLASS as u8 + 1, ..ticket(0) };
+    assert!(inconsistent(fresh().frontier.replay_push(beyond, &candidate(0, 1))));
     assert!(inconsistent(fresh().acknowledge(ticket(1))));
     let mut disk = fresh();
     disk.acknowledge(ticket(0)).expect("known");

@@ -23,7 +23,11 @@ pub(super) fn candidate(number: u64, depth: u32) -> Candidate {
         origin_length: 14,
         key: number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         depth,
-        via: if number.is_multiple_of(3) { Via::Seed } else { Via::Link },
+        via: match number {
+            _ if number.is_multiple_of(3) => Via::Seed,
+            _ if number % 7 == 2 => Via::Canonical,
+            _ => Via::Link,
+        },
         hops: (number % 4) as u32,
         carries_scope: number.is_multiple_of(5),
         // Some without, the others of pages of four links.
