@@ -194,6 +194,23 @@ fn retries_go_on_where_they_were() {
     assert!(server.count("/broken") <= before.max(2) + 1, "attempts made before count");
 }
 
+#[test]
+fn the_time_before_a_kill_counts() {
+    let server = chain(100_000);
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let child = start(&output, &[&server.url("/c0"), "--delay", "0s", "--stats-interval", "100ms"]);
+    let statistics = output.join("stats.jsonl");
+    // long before the first checkpoint that is due by the clock
+    until("three seconds are over", || {
+        rows_so_far(&statistics).last().is_some_and(|row| row["elapsed_s"].as_f64() > Some(3.0))
+    });
+    kill(child);
+    let run = resumed(&output, &["--max-pages", "1"]);
+    assert_eq!(run.code, Some(11), "{}", run.stderr);
+    assert!(run.summary["elapsed_s"].as_f64() > Some(1.0), "{}", run.summary["elapsed_s"]);
+}
+
 /// Flips one bit of a file, or cuts it short.
 fn damage(path: &Path, place: usize, cut: bool) {
     let mut bytes = std::fs::read(path).unwrap();
