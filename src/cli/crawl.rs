@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use dragline::config::{Config, Options, defaults};
-use dragline::engine::{Crawl, Event, Observer};
+use dragline::engine::{Crawl, Event, Observer, StopHandle};
 use dragline::human;
 use dragline::scope::SeedJudge;
 use dragline::sink::CrawlDirectory;
@@ -43,12 +43,19 @@ pub(super) fn start(layers: &Layers<'_>) -> Result<ExitCode, Failure> {
     let config = layers.resolve()?;
     seeds::check(layers)?;
     let path = options.output.as_deref().unwrap_or(Path::new(defaults::OUTPUT));
+    let stop = listen()?;
     let directory = CrawlDirectory::claim(path, options.fresh.unwrap_or(false))?;
-    take_seeds(layers, &config, &directory)?;
-    let crawl = Crawl::builder().options(options.clone()).directory(directory).signals(true).build();
+    take_seeds(layers, &config, &directory, &stop)?;
+    let crawl = Crawl::builder().options(options.clone()).directory(directory).stop_handle(stop).build();
     let crawl = crawl.map_err(|error| layers.setup_failure(error))?;
     let display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
     run_to_the_end(crawl, display, path)
+}
+
+/// From now on an interrupt asks to stop in order.
+pub(super) fn listen() -> Result<StopHandle, Failure> {
+    let refused = |error| Failure::new(ExitCode::Failed, format!("cannot listen to interrupts: {error}"));
+    StopHandle::on_signals().map_err(refused)
 }
 
 /// Runs a crawl and shows how it goes and how it ended.
@@ -70,10 +77,15 @@ pub(super) fn run_to_the_end(crawl: Crawl, mut display: Display, path: &Path) ->
 }
 
 /// Collects the seeds; fails where none is left, and where there are none nor sitemaps in their place.
-fn take_seeds(layers: &Layers<'_>, config: &Config, directory: &CrawlDirectory) -> Result<(), Failure> {
+fn take_seeds(
+    layers: &Layers<'_>,
+    config: &Config,
+    directory: &CrawlDirectory,
+    stop: &StopHandle,
+) -> Result<(), Failure> {
     let judge = SeedJudge::of(config);
     let mut with_userinfo = 0;
-    let spooled = seeds::spool(layers, &directory.incoming_seeds(), |text| {
+    let spooled = seeds::spool(layers, &directory.incoming_seeds(), stop, |text| {
         with_userinfo += u64::from(has_userinfo(text));
         judge.judge(text).map(drop).map_err(|refusal| refusal.to_string())
     })?;

@@ -138,9 +138,7 @@ impl From<ConfigError> for Failure {
 impl From<DirectoryError> for Failure {
     fn from(error: DirectoryError) -> Failure {
         let code = match &error {
-            DirectoryError::State(
-                StateError::Damaged { .. } | StateError::Newer { .. } | StateError::Older { .. },
-            ) => ExitCode::StateDamaged,
+            DirectoryError::State(error) => state(error),
             DirectoryError::Complete(_) => ExitCode::AlreadyComplete,
             DirectoryError::Unfinished(_) | DirectoryError::InUse { .. } => ExitCode::DirectoryInUse,
             DirectoryError::Io { source, .. } if is_full(source) => ExitCode::DiskFull,
@@ -160,6 +158,7 @@ impl From<SetupError> for Failure {
                 Failure::new(ExitCode::DiskFull, message)
             }
             SetupError::Core(error) => core(&error),
+            SetupError::Stopped => Failure::new(ExitCode::Signal, error.to_string()),
             SetupError::NoSeeds | SetupError::NoSeedLeft(_) => {
                 Failure::new(ExitCode::Usage, error.to_string())
             }
@@ -168,15 +167,23 @@ impl From<SetupError> for Failure {
     }
 }
 
+/// What it means that the state cannot be used.
+fn state(error: &StateError) -> ExitCode {
+    match error {
+        StateError::Io { .. } if error.is_disk_full() => ExitCode::DiskFull,
+        StateError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            ExitCode::Configuration
+        }
+        StateError::Io { .. } => ExitCode::Failed,
+        StateError::Damaged { .. } | StateError::Newer { .. } | StateError::Older { .. } => {
+            ExitCode::StateDamaged
+        }
+    }
+}
+
 impl From<StateError> for Failure {
     fn from(error: StateError) -> Failure {
-        let code = match &error {
-            StateError::Io { .. } if error.is_disk_full() => ExitCode::DiskFull,
-            StateError::Io { .. } => ExitCode::Failed,
-            StateError::Damaged { .. } | StateError::Newer { .. } | StateError::Older { .. } => {
-                ExitCode::StateDamaged
-            }
-        };
+        let code = state(&error);
         let remedy = match code {
             ExitCode::DiskFull => "; make room, and run the same command again",
             _ => "",
@@ -212,7 +219,7 @@ fn core(error: &CoreError) -> Failure {
     match error {
         CoreError::Sink(source) => Failure::writing("results", source),
         _ if error.is_damage() => Failure::new(ExitCode::StateDamaged, error.to_string()),
-        _ => Failure::new(ExitCode::Failed, error.to_string()),
+        _ => Failure::new(error.state().map_or(ExitCode::Failed, state), error.to_string()),
     }
 }
 

@@ -34,7 +34,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         print(&format!("{}\n", told(&explanation)))?;
     }
-    Ok(if explanation.is_known() { ExitCode::Done } else { ExitCode::Failed })
+    match explanation.damage {
+        Some(damage) => Err(Failure::new(ExitCode::StateDamaged, damage)),
+        None if explanation.is_known() => Ok(ExitCode::Done),
+        None => Ok(ExitCode::Failed),
+    }
 }
 
 /// The whole answer: which URL, what became of it, and which other spellings play a part.
@@ -47,6 +51,9 @@ fn told(explanation: &Explanation) -> String {
         && !is_redirect_target(&explanation.fate)
     {
         sentences.push(format!("{} redirects to it.", shown(from)));
+    }
+    if explanation.damage.is_some() {
+        sentences.push("The crawl directory is damaged, so this may be wrong.".into());
     }
     sentences.join(" ")
 }
@@ -273,6 +280,7 @@ mod tests {
             canonical: "http://a.test/x".into(),
             fate,
             redirected_from: Some("http://a.test/\u{202e}".into()),
+            damage: None,
             running: false,
             end_reason: Some("page_limit".into()),
             max_body: 4096,

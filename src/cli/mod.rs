@@ -4,6 +4,7 @@
 //! are only arguments, exit codes, terminals, and the words on them.
 #![allow(clippy::print_stdout, reason = "printing is what this module is for, and only this one")]
 
+mod beside;
 mod completions;
 mod crawl;
 mod demo;

@@ -6,7 +6,7 @@ use dragline::config::{Count, Options, ProgressMode, Size, Span, defaults};
 use dragline::engine::Crawl;
 use dragline::sink::CrawlDirectory;
 
-use super::crawl::run_to_the_end;
+use super::crawl::{listen, run_to_the_end};
 use super::progress::Display;
 use super::{ExitCode, Failure};
 
@@ -59,7 +59,7 @@ pub(super) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     };
     let options = raised.over(frozen);
     let config = options.resolve()?;
-    let crawl = Crawl::builder().options(options).resume(directory).signals(true).build()?;
+    let crawl = Crawl::builder().options(options).resume(directory).stop_handle(listen()?).build()?;
     let display = Display::new(arguments.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
     run_to_the_end(crawl, display, &path)
 }

@@ -5,10 +5,11 @@ use std::io::{BufRead, BufWriter, Write};
 use std::path::Path;
 
 use dragline::config::{ConfigError, seeds};
+use dragline::engine::{SetupError, StopHandle};
 use dragline::url::without_userinfo;
 
 use super::layers::Layers;
-use super::{ExitCode, Failure, escape, say};
+use super::{ExitCode, Failure, beside, escape, say};
 
 /// What became of the seeds given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,8 +36,14 @@ pub(super) fn check(layers: &Layers<'_>) -> Result<(), Failure> {
         return Err(Failure::new(ExitCode::Usage, message));
     }
     for path in options.seeds.iter().filter(|path| path.as_os_str() != "-") {
-        let opened = File::open(path).and_then(|file| file.metadata());
-        match opened {
+        // A pipe is opened once only: who writes to it would take the first reader's going for the end.
+        let looked = std::fs::metadata(path).and_then(|about| {
+            if about.is_file() {
+                File::open(path)?;
+            }
+            Ok(about)
+        });
+        match looked {
             Ok(about) if about.is_dir() => {
                 let (option, value) = ("seeds", path.display().to_string());
                 let problem = "is a directory; give a file".to_owned();
@@ -54,10 +61,11 @@ fn unreadable(layers: &Layers<'_>, path: &Path, source: std::io::Error) -> Failu
 }
 
 /// Writes the seeds the judge accepts to a file, one a line, without user names and passwords; each
-/// other one is reported on standard error with its place.
+/// other one is reported on standard error with its place. Fails where it is to stop meanwhile.
 pub(super) fn spool(
     layers: &Layers<'_>,
     into: &Path,
+    stop: &StopHandle,
     mut judge: impl FnMut(&str) -> Result<(), String>,
 ) -> Result<Spooled, Failure> {
     let failed = |error| Failure::writing(&into.display().to_string(), &error);
@@ -74,8 +82,14 @@ pub(super) fn spool(
         }
     }
     for path in &layers.options.seeds {
-        let list = seeds::open(path).map_err(|error| unreadable(layers, path, error))?;
-        spool_list(path, list, &mut file, &mut judge, &mut spooled)?;
+        let spooled_list = beside::open(path, stop)
+            .map_err(|error| unreadable(layers, path, error))
+            .and_then(|list| spool_list(path, list, &mut file, &mut judge, &mut spooled, stop));
+        // What cannot be read on since it is to stop is no fault of the list.
+        if stop.is_requested() {
+            return Err(SetupError::Stopped.into());
+        }
+        spooled_list?;
     }
     file.flush().map_err(failed)?;
     Ok(spooled)
@@ -87,6 +101,7 @@ fn spool_list(
     file: &mut impl Write,
     judge: impl FnMut(&str) -> Result<(), String>,
     spooled: &mut Spooled,
+    stop: &StopHandle,
 ) -> Result<(), Failure> {
     let name = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
     for seed in seeds::read(list, judge) {
@@ -96,6 +111,7 @@ fn spool_list(
                 writeln!(file, "{text}").map_err(|error| Failure::writing("the seeds", &error))?;
                 spooled.accepted += 1;
             }
+            Err(_) if stop.is_requested() => break,
             Err(problem) => complain(spooled, &format!("{name}, {problem}")),
         }
     }

@@ -30,7 +30,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         print(&describe(&status))?;
     }
-    Ok(ExitCode::Done)
+    match status.damage {
+        Some(damage) => Err(Failure::new(ExitCode::StateDamaged, damage)),
+        None => Ok(ExitCode::Done),
+    }
 }
 
 fn describe(status: &Status) -> String {
@@ -78,6 +81,9 @@ fn standing(status: &Status) -> String {
         (Standing::Running, Some(holder), _) => format!("running ({})", escape::escape(holder)),
         (Standing::Running, None, _) => "running".into(),
         (Standing::Complete, ..) => "complete".into(),
+        (Standing::Damaged, ..) => {
+            "damaged, and cannot be resumed as it is; what follows may be wrong".to_owned()
+        }
         (Standing::Unfinished, _, Some(reason)) => {
             format!("stopped ({}); 'dragline resume' goes on", escape::escape(reason))
         }

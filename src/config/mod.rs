@@ -13,6 +13,7 @@
 //! # Ok::<(), dragline::config::ConfigError>(())
 //! ```
 
+mod address;
 mod check;
 pub mod date;
 pub mod defaults;

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime};
 
-use super::{Canonicalization, Config, ConfigError, Count, Options, Size, Span, check, defaults};
+use super::{Canonicalization, Config, ConfigError, Count, Options, Size, Span, address, check, defaults};
 use crate::budget::{self, Deciders, Inputs};
 
 /// The most memory that can be asked for, in bytes.
@@ -201,9 +201,9 @@ fn network(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     options.proxy.as_deref().map(check::proxy).transpose()?;
     config.proxy.clone_from(&options.proxy);
     config.resolve =
-        options.resolve.iter().map(|rule| check::resolve_rule(rule)).collect::<Result<_, _>>()?;
+        options.resolve.iter().map(|rule| address::resolve_rule(rule)).collect::<Result<_, _>>()?;
     config.cookies = options.cookies.unwrap_or(false);
-    config.dns = options.dns.iter().map(|text| check::name_server(text)).collect::<Result<_, _>>()?;
+    config.dns = options.dns.iter().map(|text| address::name_server(text)).collect::<Result<_, _>>()?;
     config.allow_private = options.allow_private.unwrap_or(false);
     Ok(())
 }

@@ -4,9 +4,7 @@
 //! judged by whoever asks. Memory is bounded by the longest line allowed, so a
 //! list may be of any length.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -57,17 +55,6 @@ pub enum SeedProblem {
         /// Why not.
         source: io::Error,
     },
-}
-
-/// Opens a list: `-` is standard input; what begins as gzip does is unpacked.
-///
-/// # Errors
-/// Where the first bytes cannot be read.
-pub fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    if path.as_os_str() == "-" {
-        return unpacked(BufReader::new(io::stdin()));
-    }
-    unpacked(BufReader::with_capacity(64 << 10, File::open(path)?))
 }
 
 /// What `reader` gives, unpacked where it begins as gzip does (any number of members).

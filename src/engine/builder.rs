@@ -1,25 +1,27 @@
 //! From options, seeds and a place for results to a crawl that is ready to run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
 use super::core::{Caps, CoreSettings};
-use super::crawl::{Crawl, SetupError};
+use super::crawl::{Crawl, SetupError, most_disk};
 use super::keeper::Pace;
 use super::plan::{FilterPlan, PlanError, plan, plan_beside};
+use super::seed_file::{self, SeedList, Taking};
 use super::seeds::{LeftOut, spool};
-use super::setup::{self, Parts, SeedList};
+use super::setup::Parts;
 use super::shutdown::StopHandle;
-use super::state::SeedsSeal;
 use super::worker::Shared;
-use crate::config::{Config, Options, RobotsPolicy, Sitemaps};
+use crate::budget::Plan;
+use crate::config::{Config, ConfigError, Options, RobotsPolicy, Sitemaps, Size};
 use crate::extract::ExtractLimits;
 use crate::fetch::Fetcher;
 use crate::frontier::Politeness;
+use crate::human;
 use crate::model::LinkBatch;
 use crate::scope::{Scope, SeedJudge, canonical_rules};
 use crate::sink::{CrawlDirectory, Sink};
-use crate::store::{FileSystem, StateError};
+use crate::store::{FileSystem, Seal, StateError};
 use crate::url::{Canonicalizer, KeySecret};
 
 /// Where the results go.
@@ -40,7 +42,7 @@ pub struct CrawlBuilder {
     seeds: Vec<Box<dyn Iterator<Item = String>>>,
     output: Output,
     fresh: bool,
-    signals: bool,
+    stop: StopHandle,
     sinks: Vec<Box<dyn Sink>>,
     seed: Option<u64>,
 }
@@ -98,10 +100,10 @@ impl CrawlBuilder {
         self
     }
 
-    /// Listens to interrupts while running: once to finish, twice to save at once, three times to leave.
+    /// Hears through this handle when it is to stop, from [`build`](Self::build) on.
     #[must_use]
-    pub fn signals(mut self, listen: bool) -> Self {
-        self.signals = listen;
+    pub fn stop_handle(mut self, stop: StopHandle) -> Self {
+        self.stop = stop;
         self
     }
 
@@ -131,35 +133,32 @@ impl CrawlBuilder {
         plan(&config)?;
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
-        let (politeness, sinks) = (politeness(&config, self.seed.unwrap_or(1)), self.sinks);
-        let parts = |list: &SeedList, seeds: SeedsSeal| -> Result<Parts, PlanError> {
+        let (politeness, sinks, stop) = (politeness(&config, self.seed.unwrap_or(1)), self.sinks, self.stop);
+        let parts = |list: &SeedList, seeds: Seal| -> Result<Parts, PlanError> {
             parts(&config, &canonicalizer, &scope, politeness, sinks, list, seeds)
         };
         let new_secret = || match self.seed {
             Some(seed) => Ok(KeySecret::from_seed(seed)),
             None => KeySecret::random(),
         };
+        let limit = |plan: &Plan| config.max_disk.map(|limit| most_disk(limit, plan));
+        let taking = |secret, plan: &Plan| Taking {
+            canonicalizer: &canonicalizer,
+            secret,
+            stop: &stop,
+            most_disk: limit(plan),
+        };
         let (judge, mut left_out) = (SeedJudge::of(&config), LeftOut::default());
         let (mut core, secret, fetcher, directory, plan) = match self.output {
             Output::Nowhere => {
                 let seeds: Vec<String> = left_out.sort(self.seeds.into_iter().flatten(), &judge).collect();
-                let list = seed_list(
-                    &left_out,
-                    Path::new(""),
-                    seeds.iter().cloned().map(Ok),
-                    &canonicalizer,
-                    &config,
-                )?;
-                let (parts, secret) = (parts(&list, SeedsSeal::default())?, new_secret()?);
+                let list = seeds.iter().cloned().map(Ok);
+                let list = seed_list(&left_out, list, &canonicalizer, &config, &stop)?;
+                let (parts, secret) = (parts(&list, Seal::default())?, new_secret()?);
                 let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
-                setup::take_seeds(
-                    &mut core,
-                    seeds.into_iter().map(Ok),
-                    &config.sitemap,
-                    &canonicalizer,
-                    &secret,
-                )?;
+                let taking = taking(&secret, &plan);
+                taking.take(&mut core, seeds.into_iter().map(Ok), &config.sitemap)?;
                 (core, secret, Fetcher::new(&config, list.hosts, plan.fetch_memory())?, None, plan)
             }
             Output::Path(_) | Output::Claimed(_) => {
@@ -170,37 +169,38 @@ impl CrawlBuilder {
                 };
                 let incoming = directory.incoming_seeds();
                 if !incoming.exists() {
-                    let seeds = self.seeds.into_iter().flatten();
+                    let seeds = self.seeds.into_iter().flatten().take_while(|_| !stop.is_requested());
                     spool(left_out.sort(seeds, &judge), &incoming)?;
                 }
-                let list =
-                    seed_list(&left_out, &incoming, setup::lines(&incoming)?, &canonicalizer, &config)?;
-                let parts = parts(&list, setup::seal(&incoming)?)?;
+                let lines = seed_file::lines(&incoming)?;
+                let list = seed_list(&left_out, lines, &canonicalizer, &config, &stop)?;
+                let parts = parts(&list, seed_file::seal(&incoming)?)?;
                 let plan = parts.plan;
+                check_room(parts.seeds.length, &config, limit(&plan))?;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let secret = new_secret()?;
                 directory.begin()?;
                 let mut core = parts.begun(directory.path(), &secret)?;
                 directory.seal(&frozen)?;
-                let lines = setup::lines(&directory.seeds())?;
-                setup::take_seeds(&mut core, lines, &config.sitemap, &canonicalizer, &secret)?;
+                let taking = taking(&secret, &plan);
+                taking.take(&mut core, seed_file::lines(&directory.seeds())?, &config.sitemap)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
             Output::Resumed(directory) => {
                 let path = directory.seeds();
                 // That there are none is for their seal to tell.
-                let list = SeedList::read(setup::lines(&path)?, &canonicalizer, &config)
-                    .map_err(StateError::io(&path))?;
-                let parts = parts(&list, setup::seal(&path)?)?;
+                let list = SeedList::read(seed_file::lines(&path)?, &canonicalizer, &config, &stop)?;
+                let parts = parts(&list, seed_file::seal(&path)?)?;
                 let plan = parts.plan;
                 let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let died = !directory.has_summary();
-                let spanning = setup::spanning(&path, &config)?;
+                let spanning = seed_file::spanning(&path, &config)?;
                 let (mut core, secret) = parts.resumed(directory.path(), spanning, died)?;
                 directory.go_on(&frozen)?;
-                setup::take_seeds(&mut core, setup::lines(&path)?, &config.sitemap, &canonicalizer, &secret)?;
+                let taking = taking(&secret, &plan);
+                taking.take(&mut core, seed_file::lines(&path)?, &config.sitemap)?;
                 (core, secret, fetcher, Some(directory), plan)
             }
         };
@@ -219,9 +219,20 @@ impl CrawlBuilder {
             steps: std::sync::Mutex::default(),
             scratch: std::sync::Mutex::default(),
         });
-        let (stop, stopped) = StopHandle::new();
         let notes = left_out.note().into_iter().collect();
-        Ok(Crawl { core, shared, plan, directory, stop, stopped, notes, signals: self.signals })
+        Ok(Crawl { core, shared, plan, directory, stop, notes })
+    }
+}
+
+/// Fails where the seeds alone take what the crawl may have of the disk.
+fn check_room(bytes: u64, config: &Config, most: Option<u64>) -> Result<(), SetupError> {
+    match (config.max_disk, most) {
+        (Some(limit), Some(most)) if bytes >= most => Err(SetupError::Config(ConfigError::Value {
+            option: "max-disk",
+            value: Size(limit).to_string(),
+            problem: format!("the seeds alone take {}; give more", human::bytes(bytes)),
+        })),
+        _ => Ok(()),
     }
 }
 
@@ -233,7 +244,7 @@ fn parts(
     politeness: Politeness,
     sinks: Vec<Box<dyn Sink>>,
     list: &SeedList,
-    seeds: SeedsSeal,
+    seeds: Seal,
 ) -> Result<Parts, PlanError> {
     let (plan, filter) = plan_beside(config, list.bytes(config))?;
     Ok(Parts {
@@ -270,12 +281,12 @@ fn link_limits(bytes: u64, most: u64) -> (ExtractLimits, usize) {
 /// Goes through the seeds; fails where there is none.
 fn seed_list(
     left_out: &LeftOut,
-    path: &Path,
-    seeds: impl Iterator<Item = std::io::Result<String>>,
+    seeds: impl Iterator<Item = Result<String, StateError>>,
     canonicalizer: &Canonicalizer,
     config: &Config,
+    stop: &StopHandle,
 ) -> Result<SeedList, SetupError> {
-    let list = SeedList::read(seeds, canonicalizer, config).map_err(StateError::io(path))?;
+    let list = SeedList::read(seeds, canonicalizer, config, stop)?;
     if list.seeds == 0 && config.sitemap.is_empty() {
         return Err(left_out.note().map_or(SetupError::NoSeeds, SetupError::NoSeedLeft));
     }

@@ -16,14 +16,14 @@ use super::keeper::Keeper;
 use super::names::AsksDns;
 use super::observer::Event;
 use super::shadow::DepthShadow;
-use super::state::{CrawlState, SeedsSeal};
+use super::state::CrawlState;
 use super::traps::Traps;
 use crate::frontier::{Attempt, DrainReason, Frontier, FrontierError, Moment, OriginId, Schedule, Ticket};
 use crate::model::{Record, UrlKey};
 use crate::scope::Scope;
 use crate::sink::{Page, ResultFiles, Sink};
 use crate::stats::{Counters, EndReason, Examples};
-use crate::store::StateError;
+use crate::store::{Seal, StateError};
 use crate::visited::{Answer, ExactError, GrowError, Pace, Sizing, Visited};
 
 /// The crawl cannot go on: what it would decide next could no longer be kept.
@@ -44,27 +44,30 @@ pub enum CoreError {
 }
 
 impl CoreError {
-    /// Whether what is on disk is not what was written.
-    pub fn is_damage(&self) -> bool {
+    /// What is wrong with a file of the state, where it is that.
+    pub fn state(&self) -> Option<&StateError> {
         match self {
             CoreError::State(error)
             | CoreError::Frontier(FrontierError::State(error))
-            | CoreError::Exact(ExactError(error)) => !matches!(error, StateError::Io { .. }),
+            | CoreError::Exact(ExactError(error)) => Some(error),
+            CoreError::Frontier(_) | CoreError::Sink(_) => None,
+        }
+    }
+
+    /// Whether what is on disk is not what was written.
+    pub fn is_damage(&self) -> bool {
+        match self {
             CoreError::Frontier(FrontierError::Inconsistent { .. } | FrontierError::Manifest(_)) => true,
-            CoreError::Frontier(FrontierError::Failed) | CoreError::Sink(_) => false,
+            error => error.state().is_some_and(|error| !matches!(error, StateError::Io { .. })),
         }
     }
 
     /// Whether there is no room left on the disk.
     pub fn is_disk_full(&self) -> bool {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
         match self {
-            CoreError::State(error)
-            | CoreError::Frontier(FrontierError::State(error))
-            | CoreError::Exact(ExactError(error)) => error.is_disk_full(),
-            CoreError::Frontier(_) => false,
-            CoreError::Sink(source) => {
-                matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
-            }
+            CoreError::Sink(source) => matches!(source.kind(), StorageFull | QuotaExceeded),
+            error => error.state().is_some_and(StateError::is_disk_full),
         }
     }
 }
@@ -156,7 +159,7 @@ pub(crate) struct Core {
     /// Pages that were alone in flight when the process died, and how often.
     pub(super) suspects: HashMap<Ticket, u32>,
     /// What the file of seeds is.
-    pub(super) seeds: SeedsSeal,
+    pub(super) seeds: Seal,
     /// Seeds taken in.
     pub(super) seeds_taken: u64,
     /// Those were all.
@@ -217,7 +220,7 @@ impl Core {
             away: HashMap::new(),
             tickets_in_flight: HashMap::new(),
             suspects: HashMap::new(),
-            seeds: SeedsSeal::default(),
+            seeds: Seal::default(),
             seeds_taken: 0,
             seeds_complete: false,
             host_changed: false,

@@ -12,16 +12,17 @@ use super::crawl::SetupError;
 use super::job::Outcome;
 use super::keeper::Pace;
 use super::next::Next;
-use super::setup::{self, Parts};
+use super::seed_file::Taking;
+use super::setup::Parts;
+use super::shutdown::StopHandle;
 use super::sitemap::Part;
-use super::state::SeedsSeal;
 use crate::config::{Config, Options, ScopeKind};
 use crate::frontier::{Moment, Politeness};
 use crate::model::{ErrorKind, LinkBatch, Via};
 use crate::scope::Scope;
 use crate::stats::EndReason;
-use crate::store::Storage;
 use crate::store::simulated::{Cuts, SimulatedDisk};
+use crate::store::{Seal, Storage};
 use crate::url::{Canonicalizer, KeySecret, Rules};
 
 const DIRECTORY: &str = "crawl";
@@ -111,7 +112,7 @@ fn open(disk: &SimulatedDisk, kind: Kind) -> Result<Simulation, SetupError> {
         scope: scope.clone(),
         sinks: Vec::new(),
         storage: storage.clone(),
-        seeds: SeedsSeal::default(),
+        seeds: Seal::default(),
         pace: Pace {
             sync_every: Duration::from_millis(100),
             beside: false,
@@ -135,7 +136,9 @@ fn open(disk: &SimulatedDisk, kind: Kind) -> Result<Simulation, SetupError> {
         (core, secret)
     };
     let sitemaps = if kind == Kind::Cramped { Vec::new() } else { vec![SITEMAP.to_owned()] };
-    setup::take_seeds(&mut core, seeds().map(Ok), &sitemaps, &canonicalizer, &secret)?;
+    let stop = StopHandle::default();
+    let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop, most_disk: None };
+    taking.take(&mut core, seeds().map(Ok), &sitemaps)?;
     Ok(Simulation {
         core,
         web: web(),

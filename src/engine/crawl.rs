@@ -11,7 +11,7 @@ use super::observer::Observer;
 use super::plan::PlanError;
 use super::pressure::Pressure;
 use super::reporter::Reporter;
-use super::shutdown::{StopHandle, listen};
+use super::shutdown::StopHandle;
 use super::worker::Shared;
 use crate::budget::{Plan, release_unused};
 use crate::config::{Config, ConfigError};
@@ -45,6 +45,9 @@ pub enum SetupError {
     /// The memory cannot be had.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// Somebody asked to stop before it began.
+    #[error("stopped before anything was fetched")]
+    Stopped,
     /// There is nothing to begin with.
     #[error("no seeds; name a URL, or a file of URLs with --seeds")]
     NoSeeds,
@@ -101,9 +104,7 @@ pub struct Crawl {
     pub(super) plan: Plan,
     pub(super) directory: Option<CrawlDirectory>,
     pub(super) stop: StopHandle,
-    pub(super) stopped: tokio::sync::watch::Receiver<super::shutdown::Urgency>,
     pub(super) notes: Vec<String>,
-    pub(super) signals: bool,
 }
 
 impl Crawl {
@@ -196,17 +197,11 @@ impl Crawl {
             core: &mut self.core,
             shared: self.shared.clone(),
             observer,
-            stop: self.stopped.clone(),
+            stop: self.stop.subscribe(),
             tick: &mut tick,
             started,
         };
-        let stop = self.signals.then(|| self.stop.clone());
-        let end = runtime.block_on(async {
-            if let Some(stop) = stop {
-                tokio::spawn(listen(stop));
-            }
-            drive.run().await
-        });
+        let end = runtime.block_on(drive.run());
         // What is still in flight is nobody's any more.
         runtime.shutdown_background();
         let end = end?;
@@ -223,7 +218,7 @@ impl Crawl {
 
 /// Bytes on disk at which a crawl stops for `--max-disk`: what is in memory then is still to be
 /// written, and files are kept until their followers are named.
-fn most_disk(limit: u64, plan: &Plan) -> u64 {
+pub(super) fn most_disk(limit: u64, plan: &Plan) -> u64 {
     limit - (limit / 8 + plan.frontier + plan.doubts).min(limit / 2)
 }
 

@@ -72,6 +72,10 @@ impl Drive<'_> {
         let end = self.shared.config.max_time.map(|time| Moment::START.after(time.saturating_sub(before)));
         let mut tick = self.now().after(TICK);
         let mut glance = tick;
+        // Who asked while seeds were taken in is heard before anything is fetched.
+        if self.stopping() {
+            return Ok(EndReason::Signal);
+        }
         loop {
             // Whoever sent one sends the next at once, and is not to keep everyone else waiting.
             for _ in 0..concurrency {

@@ -23,6 +23,7 @@
 //! 14 rescue       ticket · candidate
 //! 15 trap         key of what was told (8 bytes)
 //! 16 example      place of the reason (1 byte) · URL
+//! 17 elapsed      microseconds that the crawl has run
 //! ticket  = queue · class (1 byte) · sequence
 //! attempt = ticket · requests · failures · flags (1 byte: 1 reconnected, 2 respelled)
 //!           · not before (milliseconds since 1970) · candidate · record as JSON, or empty
@@ -32,6 +33,7 @@
 //! before it in the same record.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::frontier::{Attempt, Claimed, QueueId, Ticket};
 use crate::model::{Candidate, Record, SkipReason};
@@ -154,6 +156,8 @@ pub(crate) enum Change {
     Trap(u64),
     /// The first URL was skipped for a reason.
     Example(SkipReason, Box<str>),
+    /// The crawl has run so long, in all processes together.
+    Elapsed(Duration),
 }
 
 /// Gathers the changes of the next record.
@@ -278,6 +282,12 @@ impl Journal {
         }
     }
 
+    pub(crate) fn elapsed(&mut self, elapsed: Duration) {
+        if self.kept {
+            self.tag(17).number(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX));
+        }
+    }
+
     /// Ends the record with what was counted and what the sinks were given; hands out its bytes.
     pub(crate) fn finish(&mut self, counters: &mut Counters, ranges: &[(u64, SinkRange)]) -> &[u8] {
         for (sink, range) in ranges {
@@ -391,6 +401,7 @@ fn read_change(
             let reason = SkipReason::ALL.get(usize::from(decoder.byte()?)).ok_or(Malformed)?;
             Change::Example(*reason, decoder.text()?.into())
         }
+        17 => Change::Elapsed(Duration::from_micros(decoder.number()?)),
         _ => return Err(Malformed),
     })
 }

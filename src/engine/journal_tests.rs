@@ -77,6 +77,7 @@ fn change() -> impl Strategy<Value = Change> {
         any::<u64>().prop_map(Change::Trap),
         (0..SkipReason::ALL.len(), "[a-zé]{0,9}")
             .prop_map(|(reason, url)| Change::Example(SkipReason::ALL[reason], url.into())),
+        any::<u64>().prop_map(|micros| Change::Elapsed(Duration::from_micros(micros))),
     ]
 }
 
@@ -96,6 +97,7 @@ fn note(journal: &mut Journal, change: &Change) {
         Change::SeedsComplete => journal.seeds_complete(),
         Change::Trap(key) => journal.trap(*key),
         Change::Example(reason, url) => journal.example(*reason, url),
+        Change::Elapsed(elapsed) => journal.elapsed(*elapsed),
         Change::Count(..) | Change::Sink(..) => {}
     }
 }

@@ -54,6 +54,9 @@ impl Default for Pace {
 /// What merging keys ahead of time may take, several times a second.
 const IDLE_WORK: Duration = Duration::from_millis(4);
 
+/// Of the time that a crawl has run no more is lost when its process dies.
+const TIME_NOTED_EVERY: Duration = Duration::from_secs(1);
+
 /// Bytes of changes after which they are written, whatever else has come.
 const MUCH: usize = 256 << 10;
 
@@ -99,6 +102,10 @@ pub(crate) struct Keeper {
     syncing: Syncing,
     synced_at: Moment,
     checkpoint_at: Moment,
+    /// When it was last written down how long the crawl has run.
+    timed_at: Moment,
+    /// Bytes of the last manifest.
+    manifest_bytes: u64,
 }
 
 /// Who waits for the disk.
@@ -127,6 +134,8 @@ impl Keeper {
             syncing,
             synced_at: Moment::START,
             checkpoint_at: Moment::START,
+            timed_at: Moment::START,
+            manifest_bytes: 0,
         })
     }
 
@@ -138,6 +147,11 @@ impl Keeper {
     /// Microseconds since 1970 at [`Moment::START`].
     pub(crate) fn epoch(&self) -> u64 {
         self.settings.started_at.saturating_mul(1000)
+    }
+
+    /// How long the crawl has run at a moment, in earlier processes too.
+    fn elapsed(&self, at: Moment) -> Duration {
+        self.settings.elapsed_before + at.since(Moment::START)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -218,11 +232,11 @@ impl Core {
         self.journal.length() >= MUCH
     }
 
-    /// Bytes on disk of state and results.
+    /// Bytes on disk of state and results: all but configuration and statistics, which are small.
     pub(crate) fn disk_bytes(&self) -> u64 {
-        let log = self.keeper.as_ref().map_or(0, |keeper| keeper.log.length());
-        let results: u64 = self.files.iter().flat_map(ResultFiles::lengths).map(|(_, bytes)| bytes).sum();
-        log + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
+        let log = self.keeper.as_ref().map_or(0, |keeper| keeper.log.length() + keeper.manifest_bytes);
+        let results = self.files.as_ref().map_or(0, ResultFiles::bytes);
+        log + self.seeds.length + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
     }
 
     /// The process is about to end in order: what is in flight is to be asked for again.
@@ -243,8 +257,18 @@ impl Core {
         Ok(())
     }
 
+    /// Lets the next record say how long the crawl has run, where the last one that did is old.
+    fn note_time(&mut self, now: Moment) {
+        let Some(keeper) = &mut self.keeper else { return };
+        if now >= keeper.timed_at.after(TIME_NOTED_EVERY) {
+            keeper.timed_at = now;
+            self.journal.elapsed(keeper.elapsed(now));
+        }
+    }
+
     /// To be called several times a second: syncs what is written, and checkpoints where it is time.
     pub(crate) fn keep(&mut self, now: Moment) -> Result<(), CoreError> {
+        self.note_time(now);
         self.commit()?;
         self.visited.idle_work(IDLE_WORK)?;
         let (Some(keeper), Some(files)) = (&mut self.keeper, &mut self.files) else {
@@ -295,10 +319,13 @@ impl Core {
         let log = LogWriter::create(keeper.storage(), &keeper.path(&log_name(number)))?;
         self.frontier.prepare_checkpoint()?;
         self.visited.prepare_checkpoint()?;
-        let state = self.state(number, now)?;
+        let sinks = files.seals()?;
+        let state = CrawlState { sinks, ..self.state(number, now)? };
         self.journal.counted(&self.counters);
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
-        write_manifest(keeper.storage(), &keeper.path(MANIFEST), keeper.generation + 1, &state.encode())?;
+        let body = state.encode();
+        write_manifest(keeper.storage(), &keeper.path(MANIFEST), keeper.generation + 1, &body)?;
+        keeper.manifest_bytes = body.len() as u64;
         keeper.generation += 1;
         keeper.log = log;
         let mut old = std::mem::take(&mut keeper.replayed);
@@ -318,7 +345,7 @@ impl Core {
         let Some(keeper) = &self.keeper else { return Ok(CrawlState::empty(KeySecret::from_seed(0))) };
         let mut state = CrawlState::empty(keeper.settings.secret.clone());
         state.log = number;
-        state.elapsed = keeper.settings.elapsed_before + now.since(Moment::START);
+        state.elapsed = keeper.elapsed(now);
         let kept = self.kept_attempts.values().cloned();
         let waiting = self.schedule.origins().flat_map(Origin::attempts);
         let waiting = waiting.map(|(at, attempt)| KeptAttempt::new(attempt, keeper.wall_clock(at)));
@@ -339,7 +366,6 @@ impl Core {
             .collect();
         state.in_buckets = self.buckets.waiting();
         state.counters = self.counters.clone();
-        state.sinks = self.files.iter().flat_map(ResultFiles::lengths).collect();
         state.in_flight = self.tickets_in_flight.keys().copied().collect();
         state.suspects.clone_from(&self.suspects);
         let scope = self.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);

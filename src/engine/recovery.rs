@@ -17,21 +17,38 @@ use super::state::CrawlState;
 use crate::frontier::{Moment, OriginId, QueueId, Ticket};
 use crate::model::{Candidate, UrlKey};
 use crate::sink::RecoveringFiles;
-use crate::store::{Decoder, LogEnd, LogReader, Malformed, SinkRange, StateError, Storage, read_manifest};
+use crate::store::{
+    Decoder, LogEnd, LogReader, Malformed, SinkRange, StateError, Storage, peek_manifest, read_manifest,
+};
 
 /// Reads the manifest of a state directory: its generation and what it says; none where there is none.
 pub(crate) fn read_state(
     storage: &dyn Storage,
     directory: &Path,
 ) -> Result<Option<(u64, CrawlState)>, StateError> {
-    let path = directory.join(MANIFEST);
-    let Some((generation, body)) = read_manifest(storage, &path)? else { return Ok(None) };
-    Ok(Some((generation, decode_state(&path, &body)?)))
+    decode_state(directory, read_manifest(storage, &directory.join(MANIFEST))?)
 }
 
-/// The body of a manifest.
-pub(crate) fn decode_state(path: &Path, body: &[u8]) -> Result<CrawlState, StateError> {
-    CrawlState::decode(body).map_err(|Malformed| StateError::damaged(path, 0, "its body is malformed"))
+/// The same, and touches nothing: for looking at the directory of a running crawl.
+pub(crate) fn peek_state(
+    storage: &dyn Storage,
+    directory: &Path,
+) -> Result<Option<(u64, CrawlState)>, StateError> {
+    decode_state(directory, peek_manifest(storage, &directory.join(MANIFEST))?)
+}
+
+fn decode_state(
+    directory: &Path,
+    manifest: Option<(u64, Vec<u8>)>,
+) -> Result<Option<(u64, CrawlState)>, StateError> {
+    let Some((generation, body)) = manifest else { return Ok(None) };
+    let state = CrawlState::decode(&body).map_err(|Malformed| malformed_manifest(directory))?;
+    Ok(Some((generation, state)))
+}
+
+/// The manifest in a state directory says what makes no sense.
+pub(crate) fn malformed_manifest(directory: &Path) -> StateError {
+    StateError::damaged(&directory.join(MANIFEST), 0, "its body is malformed")
 }
 
 /// Files of the state directory itself that no manifest names and that stay all the same.
@@ -59,6 +76,8 @@ pub(crate) struct Replayed {
     epoch: u64,
     /// Keys of doubts that were new after all, until they are retired.
     rescued: Vec<UrlKey>,
+    /// How long the crawl had run, where that is told.
+    pub(crate) elapsed: Option<Duration>,
     /// Origins that were given a queue of their own.
     pub(crate) opened: BTreeMap<QueueId, Box<str>>,
 }
@@ -72,6 +91,47 @@ impl Replayed {
     }
 }
 
+/// Shows each change that a log tells of, as far as the log counts, and takes the lines that it names into
+/// their files; where its torn tail begins, if it has one.
+///
+/// # Errors
+/// What was durable and is not as it was written, what cannot be read, and whatever `apply` says.
+pub(super) fn replay_log<E: From<StateError>>(
+    storage: &dyn Storage,
+    path: &Path,
+    files: &mut RecoveringFiles,
+    mut apply: impl FnMut(u64, Change) -> Result<(), E>,
+) -> Result<Option<u64>, E> {
+    let mut log = LogReader::open(storage, path)?;
+    let mut changes: Vec<Change> = Vec::new();
+    let mut ranges: Vec<(u64, SinkRange)> = Vec::new();
+    while let Some(record) = log.next_record()? {
+        let offset = record.offset;
+        changes.clear();
+        ranges.clear();
+        let read = read_record::<Malformed>(record.payload, |change| {
+            match change {
+                Change::Sink(sink, range) => ranges.push((sink, range)),
+                change => changes.push(change),
+            }
+            Ok(())
+        });
+        read.map_err(|Malformed| StateError::damaged(path, offset, "a record is malformed"))?;
+        if let Err(problem) = files.accept(&ranges) {
+            // Bytes of a sink that were never synced may be missing, but only from the torn tail.
+            if !matches!(problem, StateError::Damaged { .. }) || log.is_synced(offset)? {
+                return Err(problem.into());
+            }
+            log.reject(offset, "lines that a record names are not in their file")?;
+            break;
+        }
+        for change in changes.drain(..) {
+            apply(offset, change)?;
+        }
+    }
+    Ok(log.end().and_then(|LogEnd { offset, torn }| torn.map(|_| offset)))
+}
+
 impl Core {
     /// Replays the log that the manifest named. Afterwards the sinks are cut back to what was
     /// replayed.
@@ -82,40 +142,11 @@ impl Core {
         files: &mut RecoveringFiles,
         epoch: u64,
     ) -> Result<Replayed, CoreError> {
-        let mut log = LogReader::open(storage, path)?;
         let mut replayed = Replayed { epoch, ..Replayed::default() };
-        let mut changes: Vec<Change> = Vec::new();
-        let mut ranges: Vec<(u64, SinkRange)> = Vec::new();
-        while let Some(record) = log.next_record()? {
-            let offset = record.offset;
-            changes.clear();
-            ranges.clear();
-            let read = read_record::<Malformed>(record.payload, |change| {
-                match change {
-                    Change::Sink(sink, range) => ranges.push((sink, range)),
-                    change => changes.push(change),
-                }
-                Ok(())
-            });
-            if read.is_err() {
-                return Err(StateError::damaged(path, offset, "a record is malformed").into());
-            }
-            if let Err(problem) = files.accept(&ranges) {
-                if !matches!(problem, StateError::Damaged { .. }) {
-                    return Err(problem.into());
-                }
-                // Bytes of a sink that were never synced may be missing, but only from the torn tail.
-                if log.is_synced(offset)? {
-                    return Err(problem.into());
-                }
-                log.reject(offset, "lines that a record names are not in their file")?;
-                break;
-            }
-            for change in changes.drain(..) {
-                self.replay_change(path, offset, change, &mut replayed)?;
-            }
-        }
-        if let Some(LogEnd { torn: Some(_), offset }) = log.end() {
+        let torn = replay_log(storage, path, files, |offset, change| {
+            self.replay_change(path, offset, change, &mut replayed)
+        })?;
+        if let Some(offset) = torn {
             self.events.push(Event::TornTail { offset });
         }
         Ok(replayed)
@@ -183,6 +214,7 @@ impl Core {
             Change::Example(reason, url) => {
                 self.examples.note(reason, &url);
             }
+            Change::Elapsed(elapsed) => replayed.elapsed = Some(elapsed),
             Change::Sink(..) => {}
         }
         Ok(())

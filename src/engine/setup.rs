@@ -1,29 +1,24 @@
 //! Makes the core of a crawl: in memory, in a new crawl directory, or from what an earlier process left.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
 
 use super::canonical::ReadPages;
-use super::core::{Core, CoreError, CoreSettings};
+use super::core::{Core, CoreSettings};
 use super::crawl::SetupError;
 use super::keeper::{FRONTIER, Keeper, KeeperSettings, MANIFEST, Pace, VISITED, log_name};
 use super::names;
 use super::plan::{self, FilterPlan};
-use super::recovery::{read_state, remove_old_logs};
-use super::state::SeedsSeal;
+use super::recovery::{malformed_manifest, read_state, remove_old_logs};
 use super::traps::Traps;
 use crate::budget::Plan;
-use crate::config::{Config, HeaderScope, ScopeKind};
-use crate::fetch::SeedHost;
+use crate::config::Config;
 use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, QueueId, Schedule};
-use crate::model::{LinkBatch, Via};
 use crate::scope::Scope;
 use crate::sink::{RecoveringFiles, ResultFiles, Sink};
-use crate::store::{Decoder, StateError, Storage, remove_unnamed};
+use crate::store::{Decoder, Seal, StateError, Storage, remove_unnamed};
 use crate::url::{Canonicalizer, KeySecret};
 use crate::visited::{Place, Visited};
 
@@ -39,7 +34,7 @@ pub(super) struct Parts {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) pace: Pace,
     /// What the file of seeds is, where there is one.
-    pub(super) seeds: SeedsSeal,
+    pub(super) seeds: Seal,
     pub(super) canonicalizer: Canonicalizer,
 }
 
@@ -96,20 +91,20 @@ impl Parts {
     pub(super) fn resumed(
         self,
         directory: &Path,
-        seeds: impl Iterator<Item = std::io::Result<String>>,
+        seeds: impl Iterator<Item = Result<String, StateError>>,
         died: bool,
     ) -> Result<(Core, KeySecret), SetupError> {
         let storage = self.storage.clone();
         let state_directory = directory.join("state");
         let (generation, state) = read_state(&*storage, &state_directory)?
             .ok_or_else(|| StateError::damaged(&state_directory.join(MANIFEST), 0, "it is missing"))?;
-        if state.seeds != self.seeds {
-            let problem = "it is not as it was when the crawl began";
-            return Err(StateError::damaged(&state_directory.join("seeds"), 0, problem).into());
-        }
+        state.check_seeds(&state_directory.join("seeds"), self.seeds)?;
         let places = [state_directory.join(FRONTIER), state_directory.join(VISITED)];
+        for place in &places {
+            storage.create_directory(place).map_err(StateError::io(place))?;
+        }
         let number = remove_old_logs(&*storage, &state_directory, state.log)?;
-        let malformed = |_| StateError::damaged(&state_directory.join(MANIFEST), 0, "its body is malformed");
+        let malformed = |_| malformed_manifest(&state_directory);
         let frontier =
             plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], Some(&state.frontier))?;
         remove_unnamed(&*storage, &places[0], &frontier.named_files().collect::<HashSet<String>>())?;
@@ -126,7 +121,7 @@ impl Parts {
             &visited.named_files().into_iter().collect::<HashSet<String>>(),
         )?;
         let canonicalizer = self.canonicalizer.clone();
-        let keeping = self.keeping(&state_directory, state.secret.clone(), state.elapsed);
+        let mut keeping = self.keeping(&state_directory, state.secret.clone(), state.elapsed);
         let wall_clock = keeping.started_at;
         let epoch = wall_clock.saturating_mul(1000);
         let secret = state.secret.clone();
@@ -141,8 +136,10 @@ impl Parts {
         let replayed = state.log;
         core.restore(state);
         let seeds_in_manifest = core.seeds_taken;
-        queues.extend(core.replay(&*storage, &log, &mut files, epoch)?.opened);
-        core.widen_scope(seeds, seeds_in_manifest, &canonicalizer).map_err(StateError::io(directory))?;
+        let told = core.replay(&*storage, &log, &mut files, epoch)?;
+        queues.extend(told.opened);
+        keeping.elapsed_before = told.elapsed.unwrap_or(keeping.elapsed_before);
+        core.widen_scope(seeds, seeds_in_manifest, &canonicalizer)?;
         if died {
             core.suspect();
         }
@@ -187,153 +184,4 @@ fn host_share(plan: &Plan, taken: u64, secret: &KeySecret) -> HostShare {
 /// Under what the names of hosts and origins are hashed.
 pub(super) fn name_secret(secret: &KeySecret) -> u64 {
     secret.key("names of hosts and origins")
-}
-
-/// What a file of seeds is.
-pub(super) fn seal(path: &Path) -> Result<SeedsSeal, StateError> {
-    let read = || -> std::io::Result<SeedsSeal> {
-        let mut file = BufReader::new(File::open(path)?);
-        let (mut length, mut hasher) = (0, crc32fast::Hasher::new());
-        loop {
-            let bytes = file.fill_buf()?;
-            if bytes.is_empty() {
-                return Ok(SeedsSeal { length, crc32: hasher.finalize() });
-            }
-            hasher.update(bytes);
-            length += bytes.len() as u64;
-            let read = bytes.len();
-            file.consume(read);
-        }
-    };
-    read().map_err(StateError::io(path))
-}
-
-/// The lines of a file of seeds.
-pub(super) fn lines(
-    path: &Path,
-) -> Result<impl Iterator<Item = std::io::Result<String>> + use<>, StateError> {
-    Ok(BufReader::new(File::open(path).map_err(StateError::io(path))?).lines())
-}
-
-/// What the seeds are, before any is taken in.
-#[derive(Debug, Default)]
-pub(super) struct SeedList {
-    /// How many there are.
-    pub(super) seeds: u64,
-    /// Their hosts, where anybody asks for them.
-    pub(super) hosts: Vec<SeedHost>,
-}
-
-/// Bytes that a seed takes in the scope, while its table grows.
-const SEED_BYTES: u64 = 24;
-/// Bytes that the host of a seed takes for the address guard and for headers, while that is made.
-const SEED_HOST_BYTES: u64 = 320;
-
-impl SeedList {
-    /// Goes through the seeds.
-    pub(super) fn read(
-        seeds: impl Iterator<Item = std::io::Result<String>>,
-        canonicalizer: &Canonicalizer,
-        config: &Config,
-    ) -> std::io::Result<Self> {
-        let for_headers = !config.headers.is_empty() && config.header_scope == HeaderScope::Seeds;
-        let wanted = !config.allow_private || for_headers;
-        let (mut count, mut hosts) = (0, HashSet::new());
-        let sitemaps = config.sitemap.iter().filter_map(|text| canonicalizer.parse(text).ok());
-        hosts.extend(sitemaps.filter(|_| wanted).filter_map(|target| SeedHost::of(&target.requested)));
-        for seed in seeds {
-            if let Ok(target) = canonicalizer.parse(&seed?) {
-                count += 1;
-                if wanted {
-                    hosts.extend(SeedHost::of(&target.requested));
-                }
-            }
-        }
-        Ok(Self { seeds: count, hosts: hosts.into_iter().collect() })
-    }
-
-    /// Bytes of memory that grow with the seeds.
-    pub(super) fn bytes(&self, config: &Config) -> u64 {
-        let of_scope = if config.scope == ScopeKind::Any { 0 } else { self.seeds * SEED_BYTES };
-        of_scope + self.hosts.len() as u64 * SEED_HOST_BYTES
-    }
-}
-
-/// Seeds taken in at a time.
-const SEEDS_AT_A_TIME: u64 = 128;
-
-/// Takes in the seeds that have not been taken in yet, then the sitemaps that the user names, and
-/// settles their doubts: all of that comes before the first page, or a seed first met as a link would
-/// never move its scope. Sitemaps are counted on behind the seeds; where there are none, they
-/// stand in for them: the scope is what they span, and their redirects move it.
-pub(super) fn take_seeds(
-    core: &mut Core,
-    seeds: impl Iterator<Item = std::io::Result<String>>,
-    sitemaps: &[String],
-    canonicalizer: &Canonicalizer,
-    secret: &KeySecret,
-) -> Result<(), CoreError> {
-    if core.seeds_complete {
-        return Ok(());
-    }
-    let mut batch = LinkBatch::default();
-    let (already, mut met) = (core.seeds_taken, 0);
-    for text in seeds {
-        let text = text.map_err(StateError::io(Path::new("state/seeds")))?;
-        met += 1;
-        if met <= already {
-            continue;
-        }
-        if let Ok(target) = canonicalizer.parse(&text) {
-            core.scope_mut().add_seed(&target.requested);
-            let key = secret.key(&target.canonical);
-            batch.push(&target.requested, target.parts.origin_length, key, Via::Seed, None);
-        }
-        if met - core.seeds_taken >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
-            core.add_seeds(&std::mem::take(&mut batch), met, true)?;
-            core.keep(Moment::START)?;
-        }
-    }
-    core.add_seeds(&std::mem::take(&mut batch), met.max(already), true)?;
-    let alone = met == 0;
-    let further = usize::try_from(already.saturating_sub(met)).unwrap_or(usize::MAX);
-    for target in sitemaps.iter().skip(further).filter_map(|text| canonicalizer.parse(text).ok()) {
-        if alone {
-            core.scope_mut().add_seed(&target.requested);
-        }
-        let key = secret.key(&target.canonical);
-        batch.push(&target.requested, target.parts.origin_length, key, Via::SitemapFile, None);
-    }
-    core.add_seeds(&batch, met + sitemaps.len() as u64, alone)?;
-    core.finish_seeds()
-}
-
-/// What the scope is made of: the seeds in a file, or the sitemaps that the user names where there are none.
-pub(super) fn spanning(
-    path: &Path,
-    config: &Config,
-) -> Result<Box<dyn Iterator<Item = std::io::Result<String>>>, StateError> {
-    let mut seeds = lines(path)?.peekable();
-    if seeds.peek().is_none() {
-        return Ok(Box::new(config.sitemap.clone().into_iter().map(Ok)));
-    }
-    Ok(Box::new(seeds))
-}
-
-impl Core {
-    /// Puts back the seeds' part of the scope that a log said was taken in after the manifest.
-    fn widen_scope(
-        &mut self,
-        seeds: impl Iterator<Item = std::io::Result<String>>,
-        from: u64,
-        canonicalizer: &Canonicalizer,
-    ) -> std::io::Result<()> {
-        let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
-        for seed in seeds.take(self.seeds_taken as usize).skip(from as usize) {
-            if let Ok(target) = canonicalizer.parse(&seed?) {
-                scope.add_seed(&target.requested);
-            }
-        }
-        Ok(())
-    }
 }

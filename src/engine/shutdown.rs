@@ -1,6 +1,11 @@
 //! Being asked to stop: by a signal, or by the program that uses the library.
+//!
+//! Signals are listened to from before the seeds are read to the end, by a thread of its own: what a crawl
+//! is busy with does not matter to them.
 
 use tokio::sync::watch;
+
+use super::crawl::SetupError;
 
 /// How urgently the crawl was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -18,10 +23,48 @@ pub enum Urgency {
 #[derive(Debug, Clone)]
 pub struct StopHandle(watch::Sender<Urgency>);
 
+/// The listening thread needs little: what it calls is shallow.
+const LISTENER_STACK: usize = 128 << 10;
+
+impl Default for StopHandle {
+    fn default() -> Self {
+        Self(watch::Sender::new(Urgency::None))
+    }
+}
+
 impl StopHandle {
-    pub(crate) fn new() -> (Self, watch::Receiver<Urgency>) {
-        let (sender, receiver) = watch::channel(Urgency::None);
-        (Self(sender), receiver)
+    /// One through which interrupts (and requests to terminate, and hang-ups) of this process speak, from
+    /// now on: the first asks to finish, the second to save at once, the third leaves with exit code 130.
+    /// Give it to [`CrawlBuilder::stop_handle`](super::CrawlBuilder::stop_handle).
+    ///
+    /// # Errors
+    /// Where the system has no thread to spare, or lets nobody listen.
+    pub fn on_signals() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let guard = runtime.enter();
+        // made here, so that from the return on no signal is missed
+        let signals = Signals::new()?;
+        drop(guard);
+        let handle = Self::default();
+        let stop = handle.clone();
+        let listener = std::thread::Builder::new().name("signals".into()).stack_size(LISTENER_STACK);
+        listener.spawn(move || runtime.block_on(listen(signals, stop)))?;
+        Ok(handle)
+    }
+
+    /// Whoever is told of each request that is new from now on.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Urgency> {
+        self.0.subscribe()
+    }
+
+    /// Whether anybody asked to stop.
+    pub fn is_requested(&self) -> bool {
+        *self.0.borrow() != Urgency::None
+    }
+
+    /// Fails where anybody asked to stop: for what goes on before the crawl has begun.
+    pub(crate) fn check(&self) -> Result<(), SetupError> {
+        if self.is_requested() { Err(SetupError::Stopped) } else { Ok(()) }
     }
 
     /// Asks for at least this urgency.
@@ -36,9 +79,7 @@ impl StopHandle {
 
 /// Turns interrupts into requests: the first finishes what is in flight, the second
 /// saves now, the third leaves at once with the exit code of an interrupt.
-pub(crate) async fn listen(stop: StopHandle) {
-    // made once: what arrives between two looks is kept
-    let Ok(mut signals) = Signals::new() else { return };
+async fn listen(mut signals: Signals, stop: StopHandle) {
     let mut count = 0;
     while signals.next().await {
         count += 1;

@@ -16,8 +16,8 @@ use std::sync::{Arc, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::apply::Found;
 use super::core::{Core, CoreError};
+use super::intake::Found;
 use super::job::RobotsAnswer;
 use super::worker::Shared;
 use crate::config::Sitemaps;

@@ -6,7 +6,7 @@
 //! elapsed           microseconds that the crawl has run
 //! seeds             seeds taken in · 1 where those were all, else 0 (1 byte) · bytes of their file · its crc32
 //! counts            number of pairs · pairs of slot and count
-//! sinks             how many · number of each, and its bytes that are vouched for
+//! sinks             how many · number of each, its bytes that are vouched for, their crc32, that of the last 64 KiB
 //! attempts          how many · attempts that wait to be repeated (see `journal`)
 //! in flight         how many · tickets
 //! suspects          how many · ticket and crashes it was alone in flight at
@@ -17,13 +17,14 @@
 //! ```
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::time::Duration;
 
 use super::journal::{KeptAttempt, decode_ticket, encode_ticket};
 use crate::frontier::{QueueId, Ticket};
 use crate::model::SkipReason;
 use crate::stats::{Counters, Examples};
-use crate::store::{Decoder, Encoder, Malformed};
+use crate::store::{Decoder, Encoder, Malformed, Seal, SinkSeal, StateError};
 use crate::url::KeySecret;
 
 /// What a manifest says.
@@ -34,10 +35,11 @@ pub(crate) struct CrawlState {
     pub(crate) elapsed: Duration,
     pub(crate) seeds_taken: u64,
     pub(crate) seeds_complete: bool,
-    pub(crate) seeds: SeedsSeal,
+    /// What the file of seeds was when the crawl began.
+    pub(crate) seeds: Seal,
     pub(crate) counters: Counters,
-    /// Numbers of the files of results, and their bytes.
-    pub(crate) sinks: Vec<(u64, u64)>,
+    /// Numbers of the files of results, and what they held.
+    pub(crate) sinks: Vec<(u64, SinkSeal)>,
     pub(crate) attempts: HashMap<Ticket, KeptAttempt>,
     pub(crate) in_flight: Vec<Ticket>,
     pub(crate) suspects: HashMap<Ticket, u32>,
@@ -49,15 +51,6 @@ pub(crate) struct CrawlState {
     pub(crate) visited: Vec<u8>,
     pub(crate) traps: Vec<u8>,
     pub(crate) examples: Examples,
-}
-
-/// What the file of seeds was when the crawl began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct SeedsSeal {
-    /// Bytes.
-    pub(crate) length: u64,
-    /// CRC-32 of them.
-    pub(crate) crc32: u32,
 }
 
 /// The queue of an open origin.
@@ -78,7 +71,7 @@ impl CrawlState {
             elapsed: Duration::ZERO,
             seeds_taken: 0,
             seeds_complete: false,
-            seeds: SeedsSeal::default(),
+            seeds: Seal::default(),
             counters: Counters::default(),
             sinks: Vec::new(),
             attempts: HashMap::new(),
@@ -95,6 +88,17 @@ impl CrawlState {
         }
     }
 
+    /// Holds the file of seeds against what it was when the crawl began.
+    ///
+    /// # Errors
+    /// [`StateError::Damaged`] where it is another one.
+    pub(crate) fn check_seeds(&self, path: &Path, found: Seal) -> Result<(), StateError> {
+        if self.seeds == found {
+            return Ok(());
+        }
+        Err(StateError::damaged(path, 0, "it is not as it was when the crawl began; put it back as it was"))
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let parts = [&self.scope, &self.schedule, &self.frontier, &self.visited, &self.traps];
         let mut bytes = Vec::with_capacity(1024 + parts.iter().map(|part| part.len()).sum::<usize>());
@@ -104,8 +108,7 @@ impl CrawlState {
         encoder.number(u64::try_from(self.elapsed.as_micros()).unwrap_or(u64::MAX));
         encoder.number(self.seeds_taken);
         encoder.byte(u8::from(self.seeds_complete));
-        encoder.number(self.seeds.length);
-        encoder.number(u64::from(self.seeds.crc32));
+        self.seeds.encode(&mut encoder);
         let mut pairs = Vec::new();
         self.counters.clone().since(&mut Counters::default(), |slot, n| pairs.push((slot, n)));
         encoder.number(pairs.len() as u64);
@@ -114,9 +117,9 @@ impl CrawlState {
             encoder.number(n);
         }
         encoder.number(self.sinks.len() as u64);
-        for (number, length) in &self.sinks {
+        for (number, seal) in &self.sinks {
             encoder.number(*number);
-            encoder.number(*length);
+            seal.encode(&mut encoder);
         }
         encoder.number(self.attempts.len() as u64);
         for attempt in self.attempts.values() {
@@ -158,7 +161,7 @@ impl CrawlState {
         let elapsed = Duration::from_micros(decoder.number()?);
         let seeds_taken = decoder.number()?;
         let seeds_complete = decoder.byte()? != 0;
-        let seeds = SeedsSeal { length: decoder.number()?, crc32: decoder.small()? };
+        let seeds = Seal::decode(&mut decoder)?;
         let mut counters = Counters::default();
         for _ in 0..decoder.number()? {
             let (slot, n) = (decoder.number()?, decoder.number()?);
@@ -166,7 +169,7 @@ impl CrawlState {
                 return Err(Malformed);
             }
         }
-        let sinks = list(&mut decoder, |decoder| Ok((decoder.number()?, decoder.number()?)))?;
+        let sinks = list(&mut decoder, |decoder| Ok((decoder.number()?, SinkSeal::decode(decoder)?)))?;
         let attempts = list(&mut decoder, KeptAttempt::decode)?;
         let in_flight = list(&mut decoder, decode_ticket)?;
         let suspects = list(&mut decoder, |decoder| Ok((decode_ticket(decoder)?, decoder.small()?)))?;
@@ -233,7 +236,7 @@ mod tests {
         fn a_state_reads_back(
             numbers in any::<[u32; 3]>(),
             seeds_complete: bool,
-            sinks in proptest::collection::vec(any::<(u64, u64)>(), 0..3),
+            sinks in proptest::collection::vec(any::<(u64, u64, [u32; 2])>(), 0..3),
             tickets in proptest::collection::vec((any::<u32>(), 0..16_u8, any::<u64>()), 0..5),
             parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..9), 5),
             example in proptest::option::of("[a-zé]{1,300}"),
@@ -254,7 +257,9 @@ mod tests {
                 seeds_taken: u64::from(numbers[2]),
                 seeds_complete,
                 counters,
-                sinks,
+                sinks: sinks.into_iter().map(|(number, length, [crc32, tail_crc32])| {
+                    (number, SinkSeal { whole: Seal { length, crc32 }, tail_crc32 })
+                }).collect(),
                 in_flight: tickets.clone(),
                 suspects: tickets.into_iter().map(|ticket| (ticket, 1)).collect(),
                 scope: parts[0].clone(),

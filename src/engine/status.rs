@@ -7,11 +7,11 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::keeper::MANIFEST;
-use super::recovery::decode_state;
+use super::inspect;
+use super::recovery::peek_state;
 use super::state::CrawlState;
-use crate::sink::is_complete;
-use crate::store::{FileSystem, StateError, lock_holder, peek_manifest};
+use crate::sink::{holds_crawl, is_complete};
+use crate::store::{FileSystem, StateError, lock_holder};
 
 /// Why nothing can be said of a directory.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum StatusError {
     /// There is no crawl in it.
     #[error("{}: holds no crawl; name the --output of one", .0.display())]
     NoCrawl(PathBuf),
-    /// Its state cannot be read.
+    /// Its state cannot be read, or is not there.
     #[error(transparent)]
     State(#[from] StateError),
 }
@@ -35,6 +35,8 @@ pub enum Standing {
     Unfinished,
     /// Nothing is left to do.
     Complete,
+    /// What it would go on from is not as it was written.
+    Damaged,
 }
 
 /// What waits in one queue.
@@ -69,6 +71,8 @@ pub struct Disk {
 pub struct Status {
     /// Whether it goes on.
     pub state: Standing,
+    /// What is damaged, and where; the first thing found. What else is told may be wrong then.
+    pub damage: Option<String>,
     /// The process that is at it.
     pub held_by: Option<String>,
     /// Why it ended last, where it ended in order.
@@ -83,36 +87,41 @@ pub struct Status {
 }
 
 impl Status {
-    /// Reads a crawl directory.
+    /// Reads a crawl directory. Of a crawl that waits to be resumed all is read that a resumption goes
+    /// on from, and held against its checksums: that may take a second for each gigabyte.
     ///
     /// # Errors
-    /// [`StatusError`] where there is no crawl, or its manifest cannot be read.
+    /// [`StatusError`] where there is no crawl, or something cannot be read.
     pub fn read(directory: &Path) -> Result<Self, StatusError> {
-        if !directory.join("crawl.toml").is_file() {
+        if !holds_crawl(directory)? {
             return Err(StatusError::NoCrawl(directory.into()));
         }
         let state = directory.join("state");
         let lock = state.join("lock");
         let held_by = lock_holder(&lock).map_err(StateError::io(&lock))?;
-        let manifest = state.join(MANIFEST);
-        let kept = match peek_manifest(&FileSystem, &manifest)? {
-            Some((_, body)) => Some(decode_state(&manifest, &body)?),
-            None => None,
+        let standing = match &held_by {
+            Some(_) => Standing::Running,
+            None if is_complete(directory) => Standing::Complete,
+            None => Standing::Unfinished,
+        };
+        let (kept, damage) = match peek_state(&FileSystem, &state) {
+            Err(error @ StateError::Io { .. }) => return Err(error.into()),
+            Err(error) => (None, Some(error)),
+            Ok(kept) if standing == Standing::Unfinished => (kept, inspect::damage(directory)?),
+            Ok(kept) => (kept, None),
         };
         let summary: serde_json::Value =
             serde_json::from_slice(&fs::read(directory.join("summary.json")).unwrap_or_default())
                 .unwrap_or_default();
         let ended = held_by.is_none() && summary.is_object();
         Ok(Self {
-            state: match &held_by {
-                Some(_) => Standing::Running,
-                None if is_complete(directory) => Standing::Complete,
-                None => Standing::Unfinished,
-            },
+            state: if damage.is_some() { Standing::Damaged } else { standing },
+            damage: damage.map(|error| error.to_string()),
             held_by,
             end_reason: ended.then(|| summary["end_reason"].as_str().map(str::to_owned)).flatten(),
             figures: if ended { summary } else { last_line(&directory.join("stats.jsonl")) },
-            frontier: kept.map_or(FrontierStatus { open: Vec::new(), other_hosts: 0 }, frontier),
+            frontier: kept
+                .map_or(FrontierStatus { open: Vec::new(), other_hosts: 0 }, |(_, kept)| frontier(kept)),
             disk: disk(directory, &state),
         })
     }

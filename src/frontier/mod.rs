@@ -14,6 +14,7 @@ mod limits;
 mod memory;
 mod names;
 mod opening;
+mod pick;
 mod residues;
 mod restoring;
 mod rules;
@@ -28,7 +29,8 @@ pub use disk::{DiskFrontier, DiskSettings};
 pub use failures::{FIRST_PAUSE, Failed, doubled};
 pub use hosts::{DrainReason, Host, HostId, HostShare, Origin, OriginId, Politeness, RobotsState};
 pub use memory::MemoryFrontier;
-pub use schedule::{Pick, Schedule};
+pub use pick::Pick;
+pub use schedule::Schedule;
 
 use crate::model::{Candidate, Via};
 use crate::store::{Encoder, StateError};

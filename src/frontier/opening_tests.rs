@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::frontier::Pick;
 use crate::model::{ErrorKind, PageError};
 use crate::robots::RobotsRules;
 use crate::store::{Decoder, Malformed};

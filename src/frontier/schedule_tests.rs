@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::frontier::{
-    Attempt, BUCKETS, Claimed, DrainReason, FIRST_PAUSE, Failed, QueueId, RobotsState, Ticket,
+    Attempt, BUCKETS, Claimed, DrainReason, FIRST_PAUSE, Failed, Pick, QueueId, RobotsState, Ticket,
 };
 use crate::model::{Candidate, Via};
 

@@ -6,14 +6,12 @@
 //! for a directory of somebody else's.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::configuration::{CONFIGURATION, check_configuration, write_configuration};
 use super::{LineFile, pretty_json};
 use crate::store::{DirectoryLock, LockError, StateError, lock_file, replace_file, sync_directory};
-
-/// The frozen configuration, which marks a crawl that has begun.
-const CONFIGURATION: &str = "crawl.toml";
 
 /// What a crawl leaves beside `state/`; `--fresh` deletes these and nothing else. The
 /// configuration is the first to go: without it nobody takes the rest for a crawl.
@@ -160,7 +158,7 @@ impl CrawlDirectory {
     /// [`DirectoryError::Io`] where the system refuses.
     pub fn seal(&self, configuration: &str) -> Result<(), DirectoryError> {
         self.sync_made()
-            .and_then(|()| write_private(&self.configuration(), &sealed(configuration)))
+            .and_then(|()| write_configuration(&self.configuration(), configuration))
             .map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
     }
 
@@ -178,18 +176,18 @@ impl CrawlDirectory {
     /// Claims the directory of a crawl that is to go on.
     ///
     /// # Errors
-    /// [`DirectoryError`] where there is no crawl in it, it is complete, or in use.
+    /// [`DirectoryError`] where there is no crawl in it, it is complete, in use, or damaged.
     pub fn reopen(path: &Path) -> Result<Self, DirectoryError> {
-        let unusable = |source| DirectoryError::Io { path: path.into(), source };
-        if !path.join(CONFIGURATION).is_file() {
+        if !holds_crawl(path)? {
             return Err(DirectoryError::NoCrawl(path.into()));
         }
-        let lock = claim_lock(path)?;
+        let lock = lock_crawl(path)?;
         if is_complete(path) {
             return Err(DirectoryError::Complete(path.into()));
         }
-        check_seal(&path.join(CONFIGURATION))?;
-        let statistics = Some(LineFile::append(&path.join("stats.jsonl")).map_err(unusable)?);
+        check_configuration(path)?;
+        let statistics = path.join("stats.jsonl");
+        let statistics = Some(LineFile::append(&statistics).map_err(StateError::io(&statistics))?);
         Ok(Self { path: path.into(), made: Vec::new(), begun: true, statistics, _lock: lock })
     }
 
@@ -199,14 +197,15 @@ impl CrawlDirectory {
     /// # Errors
     /// [`DirectoryError::Io`] where the system refuses.
     pub fn go_on(&self, configuration: &str) -> Result<(), DirectoryError> {
-        let go_on = || {
-            write_private(&self.configuration(), &sealed(configuration))?;
-            match fs::remove_file(self.path.join("summary.json")) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
+        write_configuration(&self.configuration(), configuration)
+            .map_err(|source| DirectoryError::Io { path: self.path.clone(), source })?;
+        let summary = self.path.join("summary.json");
+        match fs::remove_file(&summary) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StateError::io(&summary)(error).into())
             }
-        };
-        go_on().map_err(|source| DirectoryError::Io { path: self.path.clone(), source })
+            _ => Ok(()),
+        }
     }
 
     fn clear(&self) -> io::Result<()> {
@@ -274,44 +273,22 @@ fn unmake(made: &[PathBuf]) {
 }
 
 fn claim_lock(path: &Path) -> Result<DirectoryLock, DirectoryError> {
+    lock(path, |source| DirectoryError::Io { path: path.into(), source })
+}
+
+/// The lock of a directory in which there is a crawl, and so should be a place for it.
+fn lock_crawl(path: &Path) -> Result<DirectoryLock, DirectoryError> {
+    lock(path, |source| StateError::io(&path.join("state/lock"))(source).into())
+}
+
+fn lock(
+    path: &Path,
+    unusable: impl FnOnce(io::Error) -> DirectoryError,
+) -> Result<DirectoryLock, DirectoryError> {
     lock_file(&path.join("state/lock")).map_err(|error| match error {
         LockError::Held { holder } => DirectoryError::InUse { path: path.into(), holder },
-        LockError::Io(source) => DirectoryError::Io { path: path.into(), source },
+        LockError::Io(source) => unusable(source),
     })
-}
-
-/// What the last line of a configuration begins with; the CRC-32 of all above it follows.
-const SEAL: &str = "# crc32 of the lines above: ";
-
-/// A configuration with its checksum.
-fn sealed(configuration: &str) -> String {
-    format!("{configuration}{SEAL}{:08x}\n", crc32fast::hash(configuration.as_bytes()))
-}
-
-/// A crawl goes on with the very configuration that it began with, or not at all.
-fn check_seal(path: &Path) -> Result<(), DirectoryError> {
-    let text = fs::read_to_string(path).map_err(StateError::io(path))?;
-    let place = text.rfind(SEAL).unwrap_or(text.len());
-    if sealed(&text[..place]) == text {
-        return Ok(());
-    }
-    let problem = "it is not as it was written when the crawl began";
-    Err(StateError::damaged(path, place as u64, problem).into())
-}
-
-/// Puts a configuration in its place, whole: it may hold cookies and passwords, so only its owner
-/// may read it.
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let aside = path.with_extension("toml.new");
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&aside)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&aside, path)?;
-    sync_directory(path.parent().unwrap_or(Path::new(".")))
 }
 
 /// Refuses what exists and is neither empty nor a crawl directory.
@@ -331,15 +308,39 @@ fn refuse_strangers(path: &Path) -> Result<(), DirectoryError> {
 
 /// Refuses a directory in which a crawl has begun.
 fn refuse_crawls(path: &Path) -> Result<(), DirectoryError> {
-    let holds_something = |name: &&str| fs::metadata(path.join(name)).is_ok_and(|file| file.len() > 0);
-    // Without a configuration empty files are what a crawl left that could not begin.
-    if !path.join(CONFIGURATION).is_file() && !FILES.iter().any(holds_something) {
+    if !holds_crawl(path)? {
         return Ok(());
     }
     if is_complete(path) {
         return Err(DirectoryError::Complete(path.into()));
     }
     Err(DirectoryError::Unfinished(path.into()))
+}
+
+/// Whether a directory holds a crawl that has begun.
+///
+/// # Errors
+/// [`StateError::Damaged`] where there is what a crawl left and no configuration.
+pub fn holds_crawl(path: &Path) -> Result<bool, StateError> {
+    let configuration = path.join(CONFIGURATION);
+    let found = match fs::metadata(&configuration) {
+        Ok(found) if found.is_file() => return Ok(true),
+        Ok(_) => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(false),
+        Err(error) => Err(error),
+    };
+    let holds_something =
+        |name: &&str| fs::metadata(path.join(name)).is_ok_and(|file| file.is_file() && file.len() > 0);
+    // Without a configuration empty files are what a crawl left that could not begin.
+    if path.is_dir() && FILES.iter().any(holds_something) {
+        return found.map_err(StateError::io(&configuration)).map(|()| true);
+    }
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(StateError::io(&configuration)(error))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// Whether a directory holds a crawl that has nothing left to do.
@@ -351,72 +352,5 @@ pub fn is_complete(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn begun(path: &Path, fresh: bool) -> CrawlDirectory {
-        let mut directory = CrawlDirectory::claim(path, fresh).expect("claimed");
-        fs::write(directory.incoming_seeds(), "http://a.test/\n").expect("written");
-        directory.begin().expect("begun");
-        directory.seal("depth = 1\n").expect("sealed");
-        directory
-    }
-
-    #[test]
-    fn one_process_at_a_time() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("new/crawl");
-        let directory = CrawlDirectory::claim(&path, false).expect("claimed");
-        let refused = CrawlDirectory::claim(&path, true).expect_err("in use");
-        assert!(matches!(refused, DirectoryError::InUse { .. }));
-        drop(directory);
-        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
-    }
-
-    #[test]
-    fn a_crawl_that_does_not_begin_leaves_all_as_it_was() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let there = folder.path().join("there");
-        fs::create_dir(&there).expect("made");
-        for path in ["there", "there/new/deep/crawl"] {
-            let directory = CrawlDirectory::claim(&folder.path().join(path), false).expect("claimed");
-            fs::write(directory.incoming_seeds(), "http://a.test/\n").expect("written");
-            drop(directory);
-            assert_eq!(fs::read_dir(&there).expect("readable").count(), 0, "{path}");
-        }
-    }
-
-    #[test]
-    fn a_crawl_is_kept_unless_fresh_is_said() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("crawl");
-        drop(begun(&path, false));
-        fs::write(path.join("pages.jsonl"), "{}").expect("written");
-        fs::write(path.join("notes.txt"), "mine").expect("written");
-        fs::create_dir(path.join("state/runs")).expect("made");
-        let refused = CrawlDirectory::claim(&path, false).expect_err("holds a crawl");
-        assert!(matches!(refused, DirectoryError::Unfinished(_)));
-        fs::write(path.join("summary.json"), r#"{"end_reason":"done"}"#).expect("written");
-        let refused = CrawlDirectory::claim(&path, false).expect_err("complete");
-        assert!(matches!(refused, DirectoryError::Complete(_)));
-        drop(begun(&path, true));
-        assert!(
-            !path.join("pages.jsonl").exists()
-                && !path.join("summary.json").exists()
-                && !path.join("state/runs").exists()
-        );
-        assert!(path.join("notes.txt").exists() && path.join("state/seeds").exists());
-    }
-
-    #[test]
-    fn a_strangers_directory_is_left_alone() {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("thesis.txt"), "mine").expect("written");
-        for (path, fresh) in [("", true), ("thesis.txt", false)] {
-            let refused = CrawlDirectory::claim(&folder.path().join(path), fresh).expect_err("not ours");
-            assert!(matches!(refused, DirectoryError::Foreign { .. }));
-        }
-        let below = CrawlDirectory::claim(&folder.path().join("thesis.txt/x"), false).expect_err("a file");
-        assert!(matches!(below, DirectoryError::Io { .. }));
-    }
-}
+#[path = "directory_tests.rs"]
+mod tests;

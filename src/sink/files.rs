@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::{Skipped, encode_line};
-use crate::store::{RecoveringSink, SinkFile, SinkRange, StateError, Storage, SyncHandle};
+use crate::store::{RecoveringSink, SinkFile, SinkRange, SinkSeal, StateError, Storage, SyncHandle};
 
 /// A file of results. The numbers stand in log and manifest: they are never given anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,9 +113,14 @@ impl ResultFiles {
         self.files.iter_mut().map(|(file, sink)| Ok((file.number(), sink.write()?))).collect()
     }
 
-    /// Bytes of each file, by its number.
-    pub fn lengths(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.files.iter().map(|(file, sink)| (file.number(), sink.length()))
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, sink)| sink.length()).sum()
+    }
+
+    /// Hands everything to the system; says of each file, by its number, what it holds.
+    pub fn seals(&mut self) -> Result<Vec<(u64, SinkSeal)>, StateError> {
+        self.files.iter_mut().map(|(file, sink)| Ok((file.number(), sink.seal()?))).collect()
     }
 
     /// For a sync beside the owner, of what the system has been handed.
@@ -137,18 +142,30 @@ impl ResultFiles {
 pub struct RecoveringFiles(Vec<(ResultFile, RecoveringSink)>);
 
 impl RecoveringFiles {
-    /// Opens the files of which the manifest names numbers and lengths.
+    /// Opens the files of which the manifest names numbers and what they held, and reads the ends of that.
     ///
     /// # Errors
-    /// [`StateError::Damaged`] where one is missing or shorter, or there is no such number.
-    pub fn open(storage: &dyn Storage, directory: &Path, lengths: &[(u64, u64)]) -> Result<Self, StateError> {
-        let open = |(number, length): &(u64, u64)| {
+    /// [`StateError::Damaged`] where one is missing, shorter or ends otherwise, or there is no such number.
+    pub fn open(
+        storage: &dyn Storage,
+        directory: &Path,
+        seals: &[(u64, SinkSeal)],
+    ) -> Result<Self, StateError> {
+        let open = |(number, seal): &(u64, SinkSeal)| {
             let problem = "it names a file of results that there is not";
             let unknown = || StateError::damaged(Path::new("state/MANIFEST"), 0, problem);
             let file = ResultFile::of(*number).ok_or_else(unknown)?;
-            Ok((file, RecoveringSink::open(storage, &directory.join(file.name()), *length)?))
+            Ok((file, RecoveringSink::open(storage, &directory.join(file.name()), *seal)?))
         };
-        Ok(Self(lengths.iter().map(open).collect::<Result<_, _>>()?))
+        Ok(Self(seals.iter().map(open).collect::<Result<_, _>>()?))
+    }
+
+    /// Reads all that manifest and log have named so far.
+    ///
+    /// # Errors
+    /// [`StateError::Damaged`] where a file does not hold what was written.
+    pub fn check(&self) -> Result<(), StateError> {
+        self.0.iter().try_for_each(|(_, sink)| sink.check())
     }
 
     /// Takes the ranges that one record names, by number of the file: all of them or, where one is

@@ -2,13 +2,15 @@
 //!
 //! Knows records and bytes, nothing of how they came about.
 
+mod configuration;
 mod directory;
 mod files;
 mod lines;
 
 use std::io;
 
-pub use directory::{CrawlDirectory, DirectoryError, is_complete};
+pub use configuration::check_configuration;
+pub use directory::{CrawlDirectory, DirectoryError, holds_crawl, is_complete};
 pub use files::{RecoveringFiles, ResultFile, ResultFiles};
 pub use lines::{LineFile, encode_line, pretty_json};
 

@@ -43,7 +43,8 @@ impl FileKind {
     /// The version of its format that this program writes, and the only one that it reads.
     fn version(self) -> u32 {
         match self {
-            FileKind::Log | FileKind::Manifest | FileKind::Segment | FileKind::Doubts => 2,
+            FileKind::Log | FileKind::Manifest => 3,
+            FileKind::Segment | FileKind::Doubts => 2,
             FileKind::Run => 1,
         }
     }
@@ -73,7 +74,7 @@ pub enum StateError {
         known: u32,
     },
     /// A program older than this one wrote it.
-    #[error("{}: has format version {found}, and this dragline knows only version {known}; use the older dragline that wrote it", file.display())]
+    #[error("{}: has format version {found}, an older version than {known}, the only one that this dragline knows; use the older dragline that wrote it, or begin another crawl", file.display())]
     Older {
         /// The file.
         file: PathBuf,
@@ -96,11 +97,15 @@ pub enum StateError {
 impl StateError {
     /// Makes the error of an operation on a file that ought to be there.
     pub fn io(file: &Path) -> impl FnOnce(io::Error) -> StateError {
-        use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+        use io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
         let file = file.to_owned();
         |source| match source.kind() {
             NotFound => StateError::Damaged { file, offset: 0, problem: "it is missing" },
             IsADirectory | NotADirectory => StateError::Damaged { file, offset: 0, problem: "it is no file" },
+            AlreadyExists => {
+                StateError::Damaged { file, offset: 0, problem: "something else is in its place" }
+            }
+            UnexpectedEof => StateError::Damaged { file, offset: 0, problem: "it ends too early" },
             _ => StateError::Io { file, source },
         }
     }
@@ -170,6 +175,7 @@ mod tests {
         older[12] = 1;
         let error = check_header(file, &older, FileKind::Doubts).expect_err("older");
         assert!(error.to_string().contains("runs/7: has format version 1"), "{error}");
+        assert!(error.to_string().contains("an older version"), "{error}");
         for place in 0..HEADER_BYTES {
             for bit in 0..8 {
                 let mut flipped = good;

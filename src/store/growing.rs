@@ -34,6 +34,11 @@ impl GrowingFile {
         self.length
     }
 
+    /// For reading back what was written.
+    pub(super) fn reading(&self) -> &dyn StorageFile {
+        &*self.file
+    }
+
     /// Refuses where an earlier write or sync failed.
     pub(super) fn check(&self) -> Result<(), StateError> {
         refuse_after_failure(&self.path, &self.failed)

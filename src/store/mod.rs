@@ -10,6 +10,7 @@ mod growing;
 mod log;
 mod manifest;
 mod replace;
+mod seal;
 #[cfg(test)]
 pub(crate) mod simulated;
 mod sink_file;
@@ -26,5 +27,6 @@ pub use growing::{SyncHandle, Synced};
 pub use log::{LogEnd, LogReader, LogRecord, LogWriter, MAX_RECORD};
 pub use manifest::{peek_manifest, read_manifest, write_manifest};
 pub use replace::{DirectoryLock, LockError, lock_file, lock_holder, replace_file, sync_directory};
-pub use sink_file::{RecoveringSink, SinkFile, SinkRange};
+pub use seal::Seal;
+pub use sink_file::{RecoveringSink, SinkFile, SinkRange, SinkSeal};
 pub use storage::{FileSystem, Storage, StorageFile};

@@ -1,8 +1,8 @@
 //! A file of lines that outlives crashes together with the log: `pages.jsonl`, `skipped.jsonl`.
 //!
 //! The log names, record by record, which bytes went into the file and their checksum; the
-//! manifest names how long it was at the checkpoint. What neither of them names is cut off at
-//! recovery. The file itself holds lines and nothing else.
+//! manifest names how long it was at the checkpoint, and what it held ([`SinkSeal`]). What neither
+//! of them names is cut off at recovery. The file itself holds lines and nothing else.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use crc32fast::Hasher;
 
 use super::growing::{GrowingFile, SyncHandle};
-use super::{StateError, Storage, StorageFile};
+use super::seal::{Seal, checksum};
+use super::{Decoder, Encoder, Malformed, StateError, Storage, StorageFile};
 
 /// Bytes gathered before they are handed to the system.
 const BUFFER: usize = 64 * 1024;
@@ -33,6 +34,41 @@ impl SinkRange {
     }
 }
 
+/// Bytes at the end of a sink that are read whenever a crawl goes on. To read all would make every start
+/// as slow as the results are many.
+const TAIL: u64 = 64 << 10;
+
+/// What a sink held at a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SinkSeal {
+    /// All of it.
+    pub whole: Seal,
+    /// CRC-32 of its last 64 KiB, or of what there is.
+    pub tail_crc32: u32,
+}
+
+impl SinkSeal {
+    /// Appends it: three numbers.
+    pub fn encode(self, encoder: &mut Encoder<'_>) {
+        self.whole.encode(encoder);
+        encoder.number(u64::from(self.tail_crc32));
+    }
+
+    /// Takes what [`encode`](Self::encode) appended.
+    ///
+    /// # Errors
+    /// [`Malformed`] where a checksum has more than 32 bits.
+    pub fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        Ok(Self { whole: Seal::decode(decoder)?, tail_crc32: decoder.small()? })
+    }
+}
+
+/// Where the tail of a sink of so many bytes begins, and its checksum.
+fn tail(path: &Path, file: &dyn StorageFile, length: u64) -> Result<(u64, u32), StateError> {
+    let from = length.saturating_sub(TAIL);
+    Ok((from, checksum(path, file, from, length - from)?.finalize()))
+}
+
 /// Appends whole lines. After a failed write or sync every later call fails.
 ///
 /// Holds 64 KiB and the line that passed them.
@@ -42,7 +78,10 @@ pub struct SinkFile {
     buffer: Vec<u8>,
     /// Where the range begins that the next [`SinkFile::write`] gives.
     begun: u64,
+    /// Of that range.
     checksum: Hasher,
+    /// Of all that was appended.
+    whole: Hasher,
 }
 
 impl SinkFile {
@@ -50,17 +89,19 @@ impl SinkFile {
     /// directory is.
     pub fn create(storage: &dyn Storage, path: &Path) -> Result<Self, StateError> {
         let file = storage.create(path).map_err(StateError::io(path))?;
-        Ok(Self::new(GrowingFile::new(path, file, 0)))
+        Ok(Self::new(GrowingFile::new(path, file, 0), Hasher::new()))
     }
 
-    fn new(file: GrowingFile) -> Self {
-        Self { begun: file.length(), file, buffer: Vec::new(), checksum: Hasher::new() }
+    /// `whole`: what the file holds already.
+    fn new(file: GrowingFile, whole: Hasher) -> Self {
+        Self { begun: file.length(), file, buffer: Vec::new(), checksum: Hasher::new(), whole }
     }
 
     /// Appends a line, its `\n` included. Where much is gathered it is handed to the system.
     pub fn append(&mut self, line: &[u8]) -> Result<(), StateError> {
         self.file.check()?;
         self.checksum.update(line);
+        self.whole.update(line);
         self.buffer.extend_from_slice(line);
         if self.buffer.len() >= BUFFER { self.hand_over() } else { Ok(()) }
     }
@@ -91,39 +132,74 @@ impl SinkFile {
         self.file.length() + self.buffer.len() as u64
     }
 
+    /// Hands everything to the system, and says what the file holds.
+    pub fn seal(&mut self) -> Result<SinkSeal, StateError> {
+        self.file.check()?;
+        self.hand_over()?;
+        let (_, tail_crc32) = tail(self.file.path(), self.file.reading(), self.file.length())?;
+        let whole = Seal { length: self.file.length(), crc32: self.whole.clone().finalize() };
+        Ok(SinkSeal { whole, tail_crc32 })
+    }
+
     /// For a sync beside the owner, of what the system has been handed so far.
     pub fn sync_handle(&self) -> Result<SyncHandle, StateError> {
         self.file.sync_handle()
     }
 }
 
+const MISSING: &str =
+    "it is missing, and the crawl goes on in it; put it back as it was (unpacked, where it was compressed)";
+const SHORTER: &str = "it is shorter than the manifest says; put it back as it was";
+const ALTERED: &str =
+    "its lines up to the last checkpoint are not those that were written (edited?); put it back as it was";
+
 /// A sink after a crash: held against what manifest and log say of it, then cut back.
 #[derive(Debug)]
 pub struct RecoveringSink {
     path: PathBuf,
     file: Box<dyn StorageFile>,
-    /// Bytes that manifest and log have named so far.
+    /// Bytes that manifest and log have named so far …
     length: u64,
+    /// … and their checksum.
+    whole: Hasher,
 }
 
 impl RecoveringSink {
-    /// Opens a file of which the manifest says that it was `length` bytes long. It may be longer.
+    /// Opens a file of which the manifest says what it held at the checkpoint. It may be longer.
+    /// The last 64 KiB of what it held are read; [`check`](Self::check) reads the rest.
     ///
     /// # Errors
-    /// [`StateError::Damaged`] where it is missing or shorter: those bytes were durable. It is
-    /// never made good with what is there.
-    pub fn open(storage: &dyn Storage, path: &Path, length: u64) -> Result<Self, StateError> {
+    /// [`StateError::Damaged`] where it is missing, shorter, or ends otherwise: those bytes were
+    /// durable. It is never made good with what is there.
+    pub fn open(storage: &dyn Storage, path: &Path, seal: SinkSeal) -> Result<Self, StateError> {
+        let damaged = |offset, problem| Err(StateError::damaged(path, offset, problem));
         let file = match storage.open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(StateError::damaged(path, 0, "the manifest names it and it is missing"));
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return damaged(0, MISSING),
             opened => opened.map_err(StateError::io(path))?,
         };
         let found = file.length().map_err(StateError::io(path))?;
+        let Seal { length, crc32 } = seal.whole;
         if found < length {
-            return Err(StateError::damaged(path, found, "it is shorter than the manifest says"));
+            return damaged(found, SHORTER);
         }
-        Ok(Self { path: path.to_owned(), file, length })
+        let (from, tail_crc32) = tail(path, &*file, length)?;
+        if tail_crc32 != seal.tail_crc32 {
+            return damaged(from, ALTERED);
+        }
+        let whole = Hasher::new_with_initial_len(crc32, length);
+        Ok(Self { path: path.to_owned(), file, length, whole })
+    }
+
+    /// Reads all that manifest and log have named so far.
+    ///
+    /// # Errors
+    /// [`StateError::Damaged`] where it is not what was written; where in it, its checksum does not tell.
+    pub fn check(&self) -> Result<(), StateError> {
+        let found = checksum(&self.path, &*self.file, 0, self.length)?.finalize();
+        if found == self.whole.clone().finalize() {
+            return Ok(());
+        }
+        Err(StateError::damaged(&self.path, 0, ALTERED))
     }
 
     /// Takes the next range that the log names, after reading it back.
@@ -148,7 +224,7 @@ impl RecoveringSink {
         if found < range.end() {
             return damaged(found, "it is shorter than the log says");
         }
-        if self.checksum(range)? != range.crc32 {
+        if checksum(&self.path, &*self.file, range.offset, range.length)?.finalize() != range.crc32 {
             return damaged(range.offset, "what the log says was written here does not match its checksum");
         }
         Ok(())
@@ -157,19 +233,7 @@ impl RecoveringSink {
     /// The second half of [`accept`](Self::accept): takes a range that has been verified.
     pub fn take(&mut self, range: SinkRange) {
         self.length = range.end();
-    }
-
-    fn checksum(&self, range: SinkRange) -> Result<u32, StateError> {
-        let mut checksum = Hasher::new();
-        let mut buffer = vec![0; range.length.min(BUFFER as u64) as usize];
-        let mut offset = range.offset;
-        while offset < range.end() {
-            let size = (range.end() - offset).min(BUFFER as u64) as usize;
-            self.file.read_at(offset, &mut buffer[..size]).map_err(StateError::io(&self.path))?;
-            checksum.update(&buffer[..size]);
-            offset += size as u64;
-        }
-        Ok(checksum.finalize())
+        self.whole.combine(&Hasher::new_with_initial_len(range.crc32, range.length));
     }
 
     /// Bytes that manifest and log have named so far.
@@ -184,7 +248,7 @@ impl RecoveringSink {
             self.file.truncate(self.length).map_err(StateError::io(&self.path))?;
         }
         self.file.sync().map_err(StateError::io(&self.path))?;
-        Ok(SinkFile::new(GrowingFile::new(&self.path, self.file, self.length)))
+        Ok(SinkFile::new(GrowingFile::new(&self.path, self.file, self.length), self.whole))
     }
 }
 

@@ -23,6 +23,14 @@ fn lines(numbers: std::ops::Range<usize>) -> Vec<u8> {
     numbers.flat_map(line).collect()
 }
 
+fn seal_of(bytes: &[u8]) -> SinkSeal {
+    let tail = &bytes[bytes.len().saturating_sub(TAIL as usize)..];
+    SinkSeal {
+        whole: Seal { length: bytes.len() as u64, crc32: crc32fast::hash(bytes) },
+        tail_crc32: crc32fast::hash(tail),
+    }
+}
+
 fn damaged_at(error: &StateError) -> Option<u64> {
     if let StateError::Damaged { offset, .. } = error { Some(*offset) } else { None }
 }
@@ -44,7 +52,7 @@ fn ranges_follow_one_another_and_verify() {
     sink.append(b"in memory, unnamed").expect("appended");
     drop(sink);
 
-    let mut recovering = RecoveringSink::open(&FileSystem, &path, ranges[0].end()).expect("opened");
+    let mut recovering = RecoveringSink::open(&FileSystem, &path, seal_of(&lines(0..1))).expect("opened");
     for range in &ranges[1..3] {
         recovering.accept(*range).expect("verified");
     }
@@ -53,17 +61,26 @@ fn ranges_follow_one_another_and_verify() {
     sink.append(&line(4)).expect("appended");
     assert_eq!(sink.write().expect("written").offset, ranges[2].end());
     assert_eq!(std::fs::read(&path).expect("readable"), lines(0..5));
+    assert_eq!(
+        sink.seal().expect("sealed"),
+        seal_of(&lines(0..5)),
+        "what was written before the recovery counts"
+    );
 }
 
 #[test]
 fn a_shorter_or_missing_sink_is_refused_and_not_touched() {
     let disk = SimulatedDisk::new();
-    let missing = RecoveringSink::open(&disk, pages(), 0).expect_err("missing");
+    let missing = RecoveringSink::open(&disk, pages(), SinkSeal::default()).expect_err("missing");
     assert_eq!(damaged_at(&missing), Some(0));
     disk.plant(pages(), b"short\n");
-    let error = RecoveringSink::open(&disk, pages(), 7).expect_err("shorter");
-    assert_eq!(error.to_string(), "pages.jsonl: damaged at byte 6: it is shorter than the manifest says");
-    let mut sink = RecoveringSink::open(&disk, pages(), 6).expect("as long");
+    let error = RecoveringSink::open(&disk, pages(), seal_of(b"shorter")).expect_err("shorter");
+    let said = error.to_string();
+    assert!(
+        said.starts_with("pages.jsonl: damaged at byte 6: it is shorter than the manifest says"),
+        "{said}"
+    );
+    let mut sink = RecoveringSink::open(&disk, pages(), seal_of(b"short\n")).expect("as long");
     let beyond = SinkRange { offset: 6, length: 1, crc32: 0 };
     assert_eq!(damaged_at(&sink.accept(beyond).expect_err("shorter")), Some(6));
     let endless = SinkRange { offset: 6, length: u64::MAX, crc32: 0 };
@@ -79,7 +96,7 @@ fn every_flipped_bit_and_every_wrong_place_is_found() {
     let recovering = |bytes: &[u8]| {
         let disk = SimulatedDisk::new();
         disk.plant(pages(), bytes);
-        RecoveringSink::open(&disk, pages(), 0).expect("opened")
+        RecoveringSink::open(&disk, pages(), SinkSeal::default()).expect("opened")
     };
     recovering(&good).accept(range).expect("verified");
     for place in 0..good.len() {
@@ -96,6 +113,58 @@ fn every_flipped_bit_and_every_wrong_place_is_found() {
     sink.accept(range).expect_err("the same once more");
     sink.accept(SinkRange { offset: range.end() + 1, length: 0, crc32: 0 }).expect_err("a gap");
     sink.accept(SinkRange { offset: range.end(), ..range }).expect("the next");
+}
+
+#[test]
+fn what_was_written_before_the_checkpoint_is_held_against_its_checksums() {
+    let good = lines(0..1_500);
+    let sealed = good.len() - line(1_499).len();
+    let seal = seal_of(&good[..sealed]);
+    let opened = |bytes: &[u8]| {
+        let disk = SimulatedDisk::new();
+        disk.plant(pages(), bytes);
+        RecoveringSink::open(&disk, pages(), seal)
+    };
+    assert!(sealed > TAIL as usize + 30_000, "there is more than the tail");
+    opened(&good).expect("what follows is the log's matter").check().expect("as written");
+    for place in (0..good.len()).step_by(499).chain(sealed - 3..sealed + 3) {
+        let mut flipped = good.clone();
+        flipped[place] ^= 1 << (place % 8);
+        let found = opened(&flipped);
+        let found = if place >= sealed {
+            found.expect("behind the checkpoint").check().expect("not looked at");
+            continue;
+        } else if place < sealed - TAIL as usize {
+            found.expect("before the tail").check()
+        } else {
+            found.map(|_| ())
+        };
+        let error = found.expect_err("flipped");
+        assert!(error.to_string().contains("put it back"), "the remedy is named: {error}");
+    }
+    // a letter too many anywhere moves the tail
+    opened(&[b"x", &good[..]].concat()).expect_err("longer at its beginning");
+}
+
+#[test]
+fn checksums_go_on_over_recoveries() {
+    let disk = SimulatedDisk::new();
+    let mut sink = SinkFile::create(&disk, pages()).expect("created");
+    for round in 0..4 {
+        let seal = sink.seal().expect("sealed");
+        assert_eq!(seal, seal_of(&lines(0..round * 500)));
+        (round * 500..round * 500 + 300).map(line).for_each(|line| sink.append(&line).expect("appended"));
+        let named = sink.write().expect("written");
+        drop(sink);
+        let mut recovering = RecoveringSink::open(&disk, pages(), seal).expect("opened");
+        recovering.accept(named).expect("verified");
+        recovering.check().expect("as written");
+        sink = recovering.finish().expect("goes on");
+        (round * 500 + 300..(round + 1) * 500)
+            .map(line)
+            .for_each(|line| sink.append(&line).expect("appended"));
+        sink.write().expect("written");
+    }
 }
 
 #[test]
@@ -160,7 +229,7 @@ fn crawl_some(disk: &SimulatedDisk, known: &mut Known) -> Result<(), StateError>
 
 /// Takes what the log names, cuts off the rest; gives the number of lines.
 fn recover(disk: &SimulatedDisk) -> Result<usize, StateError> {
-    let mut sink = RecoveringSink::open(disk, pages(), 0)?;
+    let mut sink = RecoveringSink::open(disk, pages(), SinkSeal::default())?;
     let mut reader = LogReader::open(disk, log())?;
     let mut accepted = 0;
     while let Some(record) = reader.next_record()? {

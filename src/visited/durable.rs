@@ -25,7 +25,7 @@ use super::shelf::{Place, RestoreError};
 use super::sizing::Sizing;
 use crate::config::Dedup;
 use crate::model::{Candidate, UrlKey};
-use crate::store::{Decoder, Encoder, Malformed, StorageFile};
+use crate::store::{Decoder, Encoder, Malformed};
 
 /// Where the visited set keeps its files, and what it may hold of them in memory.
 #[derive(Debug, Clone)]
@@ -117,15 +117,6 @@ impl Visited {
         self.exact.named_files(&mut names);
         self.doubts.named_files(&mut names);
         names
-    }
-
-    /// Files that are not known to be durable. Whoever syncs them beside the owner makes the next
-    /// [`Visited::prepare_checkpoint`] quick.
-    pub fn unsynced_files(&self) -> Result<Vec<Box<dyn StorageFile>>, ExactError> {
-        let mut files = Vec::new();
-        self.exact.unsynced_files(&mut files)?;
-        self.doubts.unsynced_files(&mut files)?;
-        Ok(files)
     }
 
     /// Bytes of the files in use. While runs are merged the new one is there beside, and what is not needed

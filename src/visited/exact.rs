@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::model::UrlKey;
-use crate::store::{Encoder, StateError, StorageFile};
+use crate::store::{Encoder, StateError};
 
 /// The exact stage failed; what it holds can no longer be trusted to be all.
 #[derive(Debug, thiserror::Error)]
@@ -100,12 +100,6 @@ pub trait ExactKeys: Send {
 
     /// Appends the names of the files that the state names.
     fn named_files(&self, _names: &mut Vec<String>) {}
-
-    /// Appends the files that are not known to be durable: syncing them beside the owner makes the
-    /// next [`ExactKeys::prepare_checkpoint`] quick.
-    fn unsynced_files(&self, _files: &mut Vec<Box<dyn StorageFile>>) -> Result<(), ExactError> {
-        Ok(())
-    }
 }
 
 /// Keys of the unsorted batch at most.

@@ -1,5 +1,5 @@
-//! What a manifest says of one key, without taking the whole set up: for whoever asks what has become
-//! of a page. Only reads.
+//! What a manifest says of one key, and whether all that it names is as it was written, without taking the
+//! whole set up. Only reads.
 
 use super::doubts::Doubts;
 use super::durable::decode_counters;
@@ -30,6 +30,18 @@ impl Glimpse {
         let doubt = Doubts::restore(place.clone(), 0, &mut decoder)?.find(key)?;
         Ok(Self { accepted, doubt })
     }
+}
+
+/// Reads and checks all files that the state of a visited set names.
+///
+/// # Errors
+/// A file is missing or damaged, or the state makes no sense.
+pub fn verify_state(place: &Place, state: &[u8]) -> Result<(), RestoreError> {
+    let mut decoder = Decoder(state);
+    decode_counters(&mut decoder)?;
+    DiskKeys::verify(place.clone(), &mut decoder)?;
+    Doubts::restore(place.clone(), 0, &mut decoder)?.verify()?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub use doubts::{Doubts, Rescued};
 pub use durable::DiskSettings;
 pub use exact::{ExactError, ExactKeys, LookupCost, MemoryKeys};
 pub use filter::{Filter, RateEstimate, build};
-pub use glimpse::Glimpse;
+pub use glimpse::{Glimpse, verify_state};
 pub use health::{Crossing, Health, OVERFULL, Verdict};
 pub use memory::{LINE_BYTES, Line, Lines};
 pub use pace::{BLOCK, DOUBT, Due, Otherwise, Pace, worth_settling};

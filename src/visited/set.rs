@@ -231,11 +231,6 @@ impl Visited {
         self.dedup
     }
 
-    /// Whether every answer is decided at once, so that no doubt can arise (yet).
-    pub fn is_certain(&self) -> bool {
-        self.dedup == Dedup::Bloom || self.table.is_complete()
-    }
-
     /// Bytes of memory it holds.
     pub fn memory_bytes(&self) -> u64 {
         let filter = self.filter.as_deref().map_or(0, |filter| filter.bits() / 8);

@@ -163,14 +163,6 @@ impl Shelf {
         Ok(())
     }
 
-    /// The files that are not known to be durable, to be synced beside the owner.
-    pub(super) fn unsynced(&self, files: &mut Vec<Box<dyn StorageFile>>) -> Result<(), StateError> {
-        for number in &self.unsynced {
-            files.push(self.open(&self.path(*number))?);
-        }
-        Ok(())
-    }
-
     fn remove(&self, number: u64) -> Result<(), StateError> {
         let path = self.path(number);
         self.place.storage.remove(&path).map_err(StateError::io(&path))

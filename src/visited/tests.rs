@@ -1,17 +1,19 @@
 //! One suite for every filter, one for every exact stage, and the whole set against a model.
 
 use std::collections::{HashSet, VecDeque};
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
+#[path = "tests/doubles.rs"]
+mod doubles;
+
+use self::doubles::{Durable, Hasty};
 use super::*;
 use crate::config::{Dedup, FilterKind};
 use crate::model::{Candidate, UrlKey, Via};
-use crate::store::{FileSystem, Storage, StorageFile};
 
 /// Well-mixed distinct keys, as hashes of distinct URLs are.
 pub(super) fn keys(from: u64, count: u64) -> Vec<UrlKey> {
@@ -204,7 +206,7 @@ impl Model {
                 }
             }
         }
-        if visited.is_certain() {
+        if is_certain(visited) {
             prop_assert!(self.doubts.is_empty());
         }
         Ok(())
@@ -262,69 +264,6 @@ pub(super) fn place(directory: &Path) -> Place {
     Place { storage: Arc::new(Hasty), directory: directory.to_owned() }
 }
 
-/// The file system without syncing, which these tests do not need and would wait for.
-#[derive(Debug)]
-struct Hasty;
-
-#[derive(Debug)]
-struct HastyFile(Box<dyn StorageFile>);
-
-impl Storage for Hasty {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-        Ok(Box::new(HastyFile(FileSystem.create(path)?)))
-    }
-
-    fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-        Ok(Box::new(HastyFile(FileSystem.open(path)?)))
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        FileSystem.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        FileSystem.remove(path)
-    }
-
-    fn names(&self, directory: &Path) -> io::Result<Vec<String>> {
-        FileSystem.names(directory)
-    }
-
-    fn create_directory(&self, directory: &Path) -> io::Result<()> {
-        FileSystem.create_directory(directory)
-    }
-
-    fn sync_directory(&self, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl StorageFile for HastyFile {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.append(bytes)
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.read_at(offset, buffer)
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        self.0.length()
-    }
-
-    fn truncate(&mut self, length: u64) -> io::Result<()> {
-        self.0.truncate(length)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn share(&self) -> io::Result<Box<dyn StorageFile>> {
-        self.0.share()
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Memory,
@@ -350,35 +289,6 @@ pub(super) fn little_memory(directory: &Path) -> DiskSettings {
         keys: DiskKeysSettings { batch_bytes: 1000, fence_bytes: 50 },
         doubts_bytes: 3000,
         settle_bytes: 2000,
-    }
-}
-
-/// An exact stage that must get every key, as the one on disk will.
-struct Durable(MemoryKeys);
-
-impl ExactKeys for Durable {
-    fn append(&mut self, keys: &[UrlKey]) -> Result<(), ExactError> {
-        self.0.append(keys)
-    }
-
-    fn remove_seen(&mut self, asked: &mut Vec<(UrlKey, u64)>) -> Result<(), ExactError> {
-        self.0.remove_seen(asked)
-    }
-
-    fn for_each(&mut self, visit: &mut dyn FnMut(&[UrlKey])) -> Result<(), ExactError> {
-        self.0.for_each(visit)
-    }
-
-    fn len(&self) -> u64 {
-        self.0.len()
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        self.0.memory_bytes()
-    }
-
-    fn is_durable(&self) -> bool {
-        true
     }
 }
 
@@ -426,6 +336,11 @@ fn pages_missed_are_as_many_as_expected() {
     assert!(!visited.grow(sizing).unwrap(), "nobody has the keys");
 }
 
+/// Whether every answer is decided at once, so that no doubt can arise (yet).
+fn is_certain(visited: &Visited) -> bool {
+    visited.dedup() == Dedup::Bloom || visited.table.is_complete()
+}
+
 #[test]
 fn a_small_crawl_is_certain_and_holds_its_keys_once() {
     let mut visited = small_set(Dedup::TwoStage, 1.0, 1 << 24, Kind::Memory, Path::new(""));
@@ -435,7 +350,7 @@ fn a_small_crawl_is_certain_and_holds_its_keys_once() {
     assert!(answers.iter().all(|answer| *answer == Answer::New));
     visited.ask(&all, &mut answers).unwrap();
     assert!(answers.iter().all(|answer| *answer == Answer::Repeat));
-    assert!(visited.is_certain());
+    assert!(is_certain(&visited));
     assert!(visited.counters().confirmed > 1000, "the filter is hopelessly overfull");
     // filter 64 bytes, table 5000 keys in 128 KiB: no second copy
     assert!(visited.memory_bytes() < 140_000, "{}", visited.memory_bytes());
@@ -449,7 +364,7 @@ fn doubts_arise_and_are_settled_once_the_table_is_full() {
     for batch in keys(0, 20_000).chunks(40) {
         model.ask(&mut visited, batch).unwrap();
     }
-    assert!(!visited.is_certain());
+    assert!(!is_certain(&visited));
     assert!(visited.counters().pending() > 10_000);
     model.settle(&mut visited).unwrap();
     assert_eq!(visited.counters().unique(), 20_000);

@@ -1,5 +1,6 @@
-//! Each kind of state file with one bit flipped or its end cut off, before the real binary: it is refused
-//! with file and offset, and no page is recorded that should not be.
+//! Each kind of file of a crawl directory with a bit flipped, its end cut off, or something else in its
+//! place, before the real binary: it is refused with file and offset by every command, and no page is
+//! recorded that should not be.
 
 use crate::chain::{Chain, log, vouched};
 use crate::harness::{copy, crawl_into, dragline, records, resume};
@@ -16,13 +17,17 @@ fn site() -> Server {
     Server::start(
         Script::new()
             .on("/robots.txt", Answer::text("User-agent: *\nDisallow: /closed/\n"))
-            .on("/", page(&(0..INDEX).map(|index| format!("/i{index}")).collect::<Vec<_>>()))
+            .on("/", page(&(0..INDEX).map(index).chain(["http://other.test/".into()]).collect::<Vec<_>>()))
             .rule(|request| {
                 let index: u32 = request.path.strip_prefix("/i")?.parse().ok()?;
                 let linked = index * LINKED..(index + 1) * LINKED;
                 Some(page(&linked.map(|number| format!("/closed/{number}")).collect::<Vec<_>>()))
             }),
     )
+}
+
+fn index(index: u32) -> String {
+    format!("/i{index}")
 }
 
 /// What may be wrong with a file.
@@ -34,10 +39,18 @@ enum Damage {
     FlipAt(usize),
     /// All from there on is gone.
     Cut(usize),
+    /// Other bytes of the same number, no text among them.
+    Garbage,
+    /// Two bytes in its middle that are not UTF-8.
+    NotUtf8,
+    /// A directory stands in its place.
+    Directory,
+    /// It is not there.
+    Gone,
 }
 
-/// The damages that each file gets: in its header, its body, and its end.
-const DAMAGES: [Damage; 7] = [
+/// The damages that each file gets: in its header, its body, and its end; and as a whole.
+const DAMAGES: [Damage; 11] = [
     Damage::Flip(0),
     Damage::Flip(350),
     Damage::Flip(700),
@@ -45,6 +58,10 @@ const DAMAGES: [Damage; 7] = [
     Damage::Cut(0),
     Damage::Cut(500),
     Damage::Cut(1000),
+    Damage::Garbage,
+    Damage::NotUtf8,
+    Damage::Directory,
+    Damage::Gone,
 ];
 
 impl Damage {
@@ -56,8 +73,19 @@ impl Damage {
             Damage::Flip(part) => bytes[last * part / 1000] ^= 0x10,
             Damage::FlipAt(place) => bytes[place] ^= 0x10,
             Damage::Cut(part) => bytes.truncate(last * part / 1000),
+            Damage::Garbage => {
+                for (at, byte) in bytes.iter_mut().enumerate() {
+                    *byte = (at * 83) as u8 | 0x80;
+                }
+            }
+            Damage::NotUtf8 => bytes[last / 2..].iter_mut().take(2).for_each(|byte| *byte = 0xff),
+            Damage::Directory | Damage::Gone => std::fs::remove_file(path).unwrap(),
         }
-        std::fs::write(path, bytes).unwrap();
+        match self {
+            Damage::Directory => std::fs::create_dir(path).unwrap(),
+            Damage::Gone => {}
+            _ => std::fs::write(path, bytes).unwrap(),
+        }
     }
 }
 
@@ -73,7 +101,7 @@ fn files(directory: &Path, beginning: &str) -> Vec<PathBuf> {
 /// The crawl that all kinds of files are of: stopped with pages, candidates and doubts left.
 fn stopped(server: &Server, output: &Path) {
     let seed = server.url("/");
-    let given = [seed.as_str(), "--delay", "0s", "--allow-private", "--max-pages", "60"];
+    let given = [seed.as_str(), "--delay", "0s", "--allow-private", "--log-skipped", "--max-pages", "60"];
     // a filter too small, so that there are doubts, and memory for little
     let small = ["--bits-per-url", "1", "--expected-urls", "1000", "--memory", "17MiB"];
     let run = crawl_into(output, &[&given[..], &small].concat());
@@ -99,60 +127,243 @@ fn damaged_at(message: &str, file: &Path) -> u64 {
     offset.unwrap_or_else(|| panic!("no offset in {message}")).0.parse().unwrap()
 }
 
-/// Damages the last file of a kind, in a copy of the directory for each damage.
-fn refused(place: &str, beginning: &str, status: Option<i32>) {
+/// A command must say that a file is damaged, with a place in it.
+#[track_caller]
+fn tells(command: &str, output: &Path, further: &[&str], file: &Path, length: u64) {
+    let (code, message) = said(command, output, further);
+    assert_eq!(code, Some(6), "{command}: {message}");
+    assert!(damaged_at(&message, file) <= length, "{command}: {message}");
+}
+
+/// Damages the last file of each kind, each time in a copy of the directory.
+fn refused(kinds: &[(&str, &str)]) {
     let server = site();
     let directory = TempDir::new().unwrap();
     let whole = directory.path().join("whole");
     stopped(&server, &whole);
     let before = records(&whole);
-    for (number, damage) in DAMAGES.into_iter().enumerate() {
-        let output = directory.path().join(format!("copy{number}"));
+    let seed = server.url("/");
+    let damages = |kind| DAMAGES.into_iter().map(move |damage| (kind, damage));
+    for (number, (&(place, beginning), damage)) in kinds.iter().flat_map(damages).enumerate() {
+        // its name stands in every message
+        let output = directory.path().join(format!("copy{number}-{damage:?}"));
         copy(&whole, &output);
         let file = files(&output.join(place), beginning).pop().unwrap_or_else(|| panic!("no {beginning}"));
         let length = std::fs::metadata(&file).unwrap().len();
         damage.inflict(&file);
-        let (code, message) = said("status", &output, &[]);
-        assert_eq!(code, status, "{damage:?}: {message}");
-        if code == Some(6) {
-            assert!(damaged_at(&message, &file) <= length, "{damage:?}: {message}");
+        tells("status", &output, &[], &file, length);
+        tells("explain", Path::new(&seed), &["-o", output.to_str().unwrap()], &file, length);
+        let (code, message) = said("crawl", Path::new(&seed), &["-o", output.to_str().unwrap()]);
+        assert!([Some(4), Some(6)].contains(&code), "crawl: {code:?} {message}");
+        tells("resume", &output, &["--max-pages", "1000"], &file, length);
+        if !file.ends_with("pages.jsonl") {
+            let after = records(&output);
+            assert!(after.values().all(|times| *times == 1), "{after:?}");
+            assert!(after.keys().all(|url| url == &seed || url.contains("/i")), "{after:?}");
+            assert!(before.keys().all(|url| after.contains_key(url)), "records are gone");
         }
-        let (code, message) = said("resume", &output, &["--max-pages", "1000"]);
-        assert_eq!(code, Some(6), "{damage:?} of {}: {message}", file.display());
-        assert!(damaged_at(&message, &file) <= length, "{damage:?}: {message}");
-        let after = records(&output);
-        assert!(after.values().all(|times| *times == 1), "{after:?}");
-        assert!(after.keys().all(|url| url == &server.url("/") || url.contains("/i")), "{after:?}");
-        assert!(before.keys().all(|url| after.contains_key(url)), "records are gone");
+        std::fs::remove_dir_all(&output).unwrap();
     }
     // and with nothing wrong all is well
-    let (code, message) = said("resume", &whole, &["--max-pages", "1000"]);
-    assert_eq!((code, records(&whole).len()), (Some(0), INDEX as usize + 1), "{message}");
+    for command in ["status", "resume"] {
+        let further: &[&str] = if command == "status" { &[] } else { &["--max-pages", "1000"] };
+        let (code, message) = said(command, &whole, further);
+        assert_eq!(code, Some(0), "{message}");
+    }
+    assert_eq!(records(&whole).len(), INDEX as usize + 1);
 }
 
 #[test]
-fn a_damaged_manifest_is_named() {
-    refused("state", "MANIFEST", Some(6));
+fn a_damaged_manifest_log_or_seeds_are_named() {
+    refused(&[("state", "MANIFEST"), ("state", "log-"), ("state", "seeds")]);
 }
 
 #[test]
-fn a_damaged_log_without_records_is_named() {
-    refused("state", "log-", Some(0));
+fn damaged_candidates_are_named() {
+    refused(&[("state/frontier", ""), ("state/visited", "doubts-")]);
 }
 
 #[test]
-fn a_damaged_segment_is_named() {
-    refused("state/frontier", "", Some(0));
+fn damaged_keys_and_a_damaged_configuration_are_named() {
+    refused(&[("state/visited", "keys-"), ("", "crawl.toml")]);
 }
 
 #[test]
-fn a_damaged_run_of_keys_is_named() {
-    refused("state/visited", "keys-", Some(0));
+fn results_that_were_changed_since_they_were_written_are_named() {
+    refused(&[("", "pages.jsonl"), ("", "robots.jsonl"), ("", "skipped.jsonl")]);
 }
 
+/// What is made anew, or means nothing, may be damaged without harm: nothing panics, and the crawl goes on.
+/// A directory in its place is told of.
 #[test]
-fn a_damaged_file_of_doubts_is_named() {
-    refused("state/visited", "doubts-", Some(0));
+fn what_is_only_told_may_be_damaged() {
+    let server = site();
+    let directory = TempDir::new().unwrap();
+    let whole = directory.path().join("whole");
+    stopped(&server, &whole);
+    let files = ["summary.json", "stats.jsonl", "state/lock"];
+    let damages = |file| DAMAGES.into_iter().map(move |damage| (file, damage));
+    for (number, (name, damage)) in files.into_iter().flat_map(damages).enumerate() {
+        let output = directory.path().join(format!("copy{number}"));
+        copy(&whole, &output);
+        let file = output.join(name);
+        damage.inflict(&file);
+        let (told, message) = said("status", &output, &[]);
+        assert!([Some(0), Some(6)].contains(&told), "{damage:?} of {name}: {told:?} {message}");
+        let (code, message) = said("resume", &output, &["--max-pages", "60"]);
+        if matches!(damage, Damage::Directory) {
+            assert_eq!(code, Some(6), "{damage:?} of {name}: {message}");
+            damaged_at(&message, &file);
+        } else {
+            assert_eq!((code, told), (Some(11), Some(0)), "{damage:?} of {name}: {message}");
+            assert_eq!(records(&output).len(), 60);
+        }
+        std::fs::remove_dir_all(&output).unwrap();
+    }
+}
+
+/// A start does not read all results again: of what lies far back `status` and `explain` tell, however often
+/// the crawl went on in the meantime. What moves the end is noticed by every command.
+#[test]
+fn damage_far_back_in_the_results_is_told_for_ever() {
+    let server = Server::start(Script::new().rule(|request| {
+        let n: u32 = request.path.strip_prefix("/c")?.parse().ok()?;
+        let outside = (0..40).map(|link| format!("http://other.test/{n}/{link}?{}", "q".repeat(900)));
+        Some(page(&outside.chain([format!("/c{}", n + 1)]).collect::<Vec<_>>()))
+    }));
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let seed = server.url("/c0");
+    let given = [seed.as_str(), "--delay", "0s", "--allow-private", "--log-skipped", "--max-pages", "10"];
+    assert_eq!(crawl_into(&output, &given).code, Some(11));
+    let rows = output.join("skipped.jsonl");
+    let whole = std::fs::read(&rows).unwrap();
+    assert!(whole.len() > 200 << 10, "{} bytes", whole.len());
+    std::fs::write(&rows, [b" ", &whole[..]].concat()).unwrap();
+    for command in ["status", "resume"] {
+        let (code, message) = said(command, &output, &[]);
+        assert_eq!(code, Some(6), "{command}: {message}");
+        assert!(message.contains("skipped.jsonl") && message.contains("put it back"), "{message}");
+    }
+    std::fs::write(&rows, &whole).unwrap();
+    Damage::FlipAt(1000).inflict(&rows);
+    for pages in ["20", "30"] {
+        tells("status", &output, &[], &rows, 0);
+        tells("explain", Path::new(&seed), &["-o", output.to_str().unwrap()], &rows, 0);
+        let (code, message) = said("resume", &output, &["--max-pages", pages]);
+        assert_eq!(code, Some(11), "{message}");
+    }
+    Damage::FlipAt(1000).inflict(&rows);
+    assert_eq!(said("status", &output, &[]), (Some(0), String::new()), "whole again");
+}
+
+/// A crawl that ended is done, but what is told of it must not come from damaged files.
+#[test]
+fn what_became_of_a_url_is_not_told_from_damaged_results() {
+    let server = site();
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let seed = server.url("/");
+    let run = crawl_into(&output, &[&seed, "--delay", "0s"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let pages = output.join("pages.jsonl");
+    let packed = std::fs::read(&pages).unwrap();
+    Damage::Gone.inflict(&pages);
+    let ask = || dragline().args(["explain", &seed, "-o"]).arg(&output).output().unwrap();
+    let answer = ask();
+    let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert_eq!((answer.status.code(), damaged_at(&said, &pages)), (Some(6), 0), "{said}");
+    assert!(said.contains("put it back"), "the remedy is named: {said}");
+    let told = String::from_utf8_lossy(&answer.stdout).into_owned();
+    assert!(told.is_empty() || told.contains("damaged, so this may be wrong"), "{told}");
+    std::fs::write(&pages, packed).unwrap();
+    assert_eq!(ask().status.code(), Some(0));
+    let complete = dragline().arg("status").arg(&output).output().unwrap();
+    assert_eq!(complete.status.code(), Some(0));
+}
+
+/// A version that another dragline wrote is told as such, and not as damage.
+#[test]
+fn an_older_directory_is_refused_by_its_version() {
+    let server = site();
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    stopped(&server, &output);
+    let manifest = output.join("state/MANIFEST");
+    let bytes = std::fs::read(&manifest).unwrap();
+    for (version, word) in [(2, "an older version"), (1, "an older version"), (4, "use the newer dragline")] {
+        let mut other = bytes.clone();
+        other[12] = version;
+        std::fs::write(&manifest, other).unwrap();
+        for command in ["resume", "status"] {
+            let (code, message) = said(command, &output, &[]);
+            assert_eq!(code, Some(6), "{message}");
+            assert!(message.contains(&format!("has format version {version}")), "{message}");
+            assert!(message.contains(word) && !message.contains("damaged at"), "{message}");
+        }
+    }
+}
+
+/// Runs a program as somebody whom permissions hold: whoever runs the tests may be above them.
+#[cfg(unix)]
+fn as_a_user(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    if may_read_everything() { command.uid(NOBODY).gid(NOBODY) } else { command }
+}
+
+#[cfg(unix)]
+fn may_read_everything() -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("closed");
+    std::fs::write(&file, "x").unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o000)).unwrap();
+    std::fs::read(&file).is_ok()
+}
+
+/// What may not be read is no damage: it is named, and nothing else happens.
+#[cfg(unix)]
+#[test]
+fn what_may_not_be_read_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let server = site();
+    let directory = TempDir::new().unwrap();
+    std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    if !as_a_user(dragline().arg("--version")).output().is_ok_and(|output| output.status.success()) {
+        return crate::harness::skipped("another user may not run the program from where it is");
+    }
+    let output = directory.path().join("crawl");
+    let seed = server.url("/");
+    let given = ["--delay", "0s", "--allow-private", "--log-skipped", "--max-pages", "60"];
+    let small = ["--bits-per-url", "1", "--expected-urls", "1000", "--memory", "17MiB"];
+    let mut crawl = dragline();
+    crawl.args(["crawl", &seed]).args(given).args(small).arg("-o").arg(&output);
+    assert_eq!(as_a_user(&mut crawl).output().unwrap().status.code(), Some(11));
+    let kinds = [
+        ("state", "MANIFEST"),
+        ("state", "log-"),
+        ("state", "seeds"),
+        ("state", "lock"),
+        ("state/frontier", ""),
+        ("state/visited", "keys-"),
+        ("state/visited", "doubts-"),
+        ("", "crawl.toml"),
+        ("", "pages.jsonl"),
+    ];
+    for (place, beginning) in kinds {
+        let file = files(&output.join(place), beginning).pop().unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o000)).unwrap();
+        for command in ["status", "resume"] {
+            let refused = as_a_user(dragline().arg(command).arg(&output)).output().unwrap();
+            let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert_eq!(refused.status.code(), Some(3), "{command} without {beginning}: {said}");
+            assert!(said.contains(file.to_str().unwrap()), "{said}");
+        }
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+    }
+    let same = as_a_user(dragline().arg("resume").arg(&output)).output().unwrap();
+    assert_eq!(same.status.code(), Some(11), "{}", String::from_utf8_lossy(&same.stderr));
 }
 
 /// A log that was being written: what was durable is vouched for, and damage there is refused; at its end

@@ -1,9 +1,8 @@
 //! `dragline explain`: beside a crawl, after a crash, after the end; and what robots.txt said, kept.
 
-use crate::harness::{crawl_into, dragline, rows, start};
+use crate::harness::{crawl_into, dragline, rows, start, until};
 use crate::server::{Answer, Body, Script, Server, page};
 use std::path::Path;
-use std::time::Duration;
 use tempfile::TempDir;
 
 /// The exit code of an explanation, and its words.
@@ -219,16 +218,13 @@ fn a_scope_that_a_seed_moved_is_the_one_that_counts() {
 #[track_caller]
 fn told_soon(output: &Path, url: &str, part: &str) -> String {
     let mut text = String::new();
-    for _ in 0..400 {
+    until(part, || {
         if output.join("crawl.toml").exists() {
             text = explain(output, url).1;
-            if text.contains(part) {
-                return text;
-            }
         }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{part:?} is missing in {text}");
+        text.contains(part)
+    });
+    text
 }
 
 #[test]

@@ -112,6 +112,16 @@ pub(crate) fn interrupt(child: &Child) {
     assert!(sent.unwrap().success());
 }
 
+/// Waits until something is so; `what` is told where it never is.
+#[track_caller]
+pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !so() {
+        assert!(began.elapsed() < guard(), "never was so: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Ends a process at once, as `kill -9` would.
 pub(crate) fn kill(mut child: Child) {
     child.kill().unwrap();
@@ -182,6 +192,20 @@ pub(crate) fn wait(child: &mut Child) -> Option<i32> {
 pub(crate) fn rows(path: &PathBuf) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e} in {line}"))).collect()
+}
+
+/// The same of a file that is being written: the rows that are whole.
+pub(crate) fn rows_so_far(path: &Path) -> Vec<Value> {
+    let text = std::fs::read(path).unwrap_or_default();
+    let whole = text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    whole.map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+/// A file to give a process for its standard error, and what has been written to it so far.
+pub(crate) fn telling(directory: &TempDir) -> (std::fs::File, impl Fn() -> String + use<>) {
+    let path = directory.path().join("said");
+    let file = std::fs::File::create(&path).unwrap();
+    (file, move || String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned())
 }
 
 impl Run {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | C119: the visited set of some hundred thousand URLs took gigabytes; another one never said "seen" | [`the_filter_of_a_large_crawl_is_small_and_told_before`]; `visited::tests::filter_batches_are_one_by_one` |
 //! | C120: pages are dropped by false positives and nobody is told | [`an_overfull_filter_says_so_once_at_each_step`]; `crawl::misses` |
-//! | C127: the queue on disk takes many times what the pages took | [`a_queue_on_disk_is_small`]; `resume::a_crawl_stops_before_its_directory_outgrows_max_disk_and_goes_on_with_more`; `disk_full` |
+//! | C127: the queue on disk takes many times what the pages took | [`a_queue_on_disk_is_small`]; `max_disk::a_crawl_stops_before_its_directory_outgrows_max_disk_and_goes_on_with_more`; `disk_full` |
 //! | C128: a limit on pages holds what is fetched, and the queue grows without end | [`what_a_limit_leaves_in_the_queue_is_told_and_goes_on_later`]; `crawl::limits::max_pages_is_never_exceeded` |
 //! | C129: after a crash the queue is gone or broken | `resume::killed_crawls_lose_and_double_nothing` |
 //! | C130: what was saved is good for one start only | [`a_copy_goes_on_like_the_original_twice`] |
@@ -17,10 +17,13 @@
 
 use crate::chain::{Chain, log};
 use crate::harness::{
-    copy, crawl_into, dragline, finish, interrupt, kill, records, resume, resumed, rows, skipped, start,
+    copy, crawl_into, dragline, finish, interrupt, kill, records, resume, resumed, rows, skipped, telling,
+    until,
 };
 use crate::server::{Answer, Body, Script, Server, page};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -191,22 +194,27 @@ fn a_log_cut_off_anywhere_at_its_end_goes_on() {
 
 #[test]
 fn a_crawl_that_stops_says_what_it_waits_for() {
-    let server = Server::start(
-        Script::new().on("/", page(&["/slow"])).on("/slow", Answer::html("x").after(Duration::from_secs(3))),
-    );
+    let answered = Arc::new(AtomicBool::new(false));
+    let wanted = Arc::clone(&answered);
+    let server = Server::start(Script::new().on("/", page(&["/slow"])).rule(move |request| {
+        (request.path == "/slow").then(|| {
+            until("the answer is wanted", || wanted.load(Ordering::Relaxed));
+            Answer::html("x")
+        })
+    }));
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
-    let progress = ["--progress", "plain", "--stats-interval", "500ms"];
-    let child = start(&output, &[&[server.url("/").as_str(), "--delay", "0s"], &progress[..]].concat());
-    while server.count("/slow") == 0 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    std::thread::sleep(Duration::from_millis(1500));
+    let (said, told) = telling(&directory);
+    let mut command = dragline();
+    command.arg("crawl").arg(server.url("/")).args(["--delay", "0s", "--allow-private", "-o"]).arg(&output);
+    command.args(["--progress", "plain", "--stats-interval", "100ms", "--timeout", "10m"]);
+    let child = command.stderr(said).spawn().unwrap();
+    until("it says what it waits for", || told().contains(" 1 in flight, 0 queued"));
     interrupt(&child);
+    until("it says so at the end", || told().contains("stopping: 1 request in flight"));
+    answered.store(true, Ordering::Relaxed);
     let run = finish(child, &output);
     assert_eq!(run.number("pages.ok"), 2, "{}", run.summary);
-    assert!(run.stderr.contains(" 1 in flight, 0 queued"), "what is waited for: {}", run.stderr);
-    assert!(run.stderr.contains("1 request"), "what is waited for at the end: {}", run.stderr);
 }
 
 /// What the system has handed to a process that read, in bytes: `rchar` of `/proc/PID/io`, see proc(5).

@@ -1,7 +1,7 @@
 //! A crawl that is stopped, killed or damaged, and goes on.
 
 use crate::harness::{
-    crawl_into, dragline, finish, interrupt, kill, records, resume, resumed, rows, size, start,
+    crawl_into, dragline, finish, interrupt, kill, records, resume, resumed, rows_so_far, size, start, until,
 };
 use crate::server::{Answer, Script, Server, page};
 use crate::synthetic::Demo;
@@ -100,9 +100,7 @@ fn an_interrupted_crawl_goes_on_and_is_complete_only_once() {
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
     let child = start(&output, &[&server.url("/c0"), "--delay", "0s"]);
-    while server.log().len() < 20 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("the crawl has begun", || server.log().len() >= 20);
     interrupt(&child);
     let stopped = finish(child, &output);
     assert_eq!(stopped.code, Some(10), "{}", stopped.stderr);
@@ -155,9 +153,10 @@ fn a_running_crawl_has_a_status_and_cannot_be_resumed() {
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
     let child = start(&output, &[&server.url("/c0"), "--delay", "0s", "--stats-interval", "100ms"]);
-    while rows(&output.join("stats.jsonl")).len() < 3 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let statistics = output.join("stats.jsonl");
+    until("pages are counted", || {
+        rows_so_far(&statistics).last().is_some_and(|row| row["pages"]["fetched"].as_u64() > Some(0))
+    });
     let holder = format!("process {}", child.id());
     let refused = dragline().arg("resume").arg(&output).output().unwrap();
     assert_eq!(refused.status.code(), Some(4));
@@ -180,17 +179,36 @@ fn retries_go_on_where_they_were() {
     let server = Server::start(Script::new().on("/", page(&["/broken"])).on("/broken", Answer::status(500)));
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
-    let child = start(&output, &[&server.url("/"), "--delay", "0s", "--retries", "2"]);
-    while server.count("/broken") < 2 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    std::thread::sleep(Duration::from_millis(300));
+    let given = [&server.url("/"), "--delay", "0s", "--retries", "2", "--stats-interval", "100ms"];
+    let child = start(&output, &given);
+    let statistics = output.join("stats.jsonl");
+    // what is counted is written down: the first page, and the broken one twice
+    until("two attempts are over", || {
+        rows_so_far(&statistics).last().is_some_and(|row| row["requests"]["pages"].as_u64() >= Some(3))
+    });
     kill(child);
     let before = server.count("/broken");
     let run = resumed(&output, &[]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(run.page(&server.url("/broken"))["status"], 500);
     assert!(server.count("/broken") <= before.max(2) + 1, "attempts made before count");
+}
+
+#[test]
+fn the_time_before_a_kill_counts() {
+    let server = chain(100_000);
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let child = start(&output, &[&server.url("/c0"), "--delay", "0s", "--stats-interval", "100ms"]);
+    let statistics = output.join("stats.jsonl");
+    // long before the first checkpoint that is due by the clock
+    until("three seconds are over", || {
+        rows_so_far(&statistics).last().is_some_and(|row| row["elapsed_s"].as_f64() > Some(3.0))
+    });
+    kill(child);
+    let run = resumed(&output, &["--max-pages", "1"]);
+    assert_eq!(run.code, Some(11), "{}", run.stderr);
+    assert!(run.summary["elapsed_s"].as_f64() > Some(1.0), "{}", run.summary["elapsed_s"]);
 }
 
 /// Flips one bit of a file, or cuts it short.
@@ -287,8 +305,10 @@ fn a_limit_of_a_host_holds_across_a_stop() {
     let seed = server.url("/");
     let given = [seed.as_str(), "--delay", "0s", "--max-pages-per-host", "25", "--concurrency", "4"];
     let mut child = start(&output, &given);
+    let lines = || rows_so_far(&output.join("pages.jsonl")).len();
     for _ in 0..4 {
-        std::thread::sleep(Duration::from_millis(250));
+        let before = lines();
+        until("there are more pages", || lines() >= before + 3 || child.try_wait().unwrap().is_some());
         kill(child);
         child = resume(&output, &[]);
     }
@@ -309,25 +329,4 @@ fn seeds_on_many_hosts_stay_inside_the_budget_or_are_refused() {
     assert_eq!(run.code, Some(3), "{}", run.stderr);
     assert!(run.stderr.contains("smallest budget"), "{}", run.stderr);
     assert!(!output.exists(), "nothing is left behind");
-}
-
-#[test]
-fn a_crawl_stops_before_its_directory_outgrows_max_disk_and_goes_on_with_more() {
-    let server = Server::start(Script::new().rule(|request| {
-        let n: u32 = request.path.strip_prefix("/c")?.split('?').next()?.parse().ok()?;
-        // rows of skipped.jsonl, some 2 KB each
-        let mut links: Vec<String> =
-            (0..200).map(|link| format!("http://other.test/{n}/{link}?{}", "q".repeat(1900))).collect();
-        links.extend((n < 200).then(|| format!("/c{}", n + 1)));
-        Some(page(&links))
-    }));
-    let directory = TempDir::new().unwrap();
-    let output = directory.path().join("crawl");
-    let seed = server.url("/c0");
-    let run = crawl_into(&output, &[seed.as_str(), "--delay", "0s", "--log-skipped", "--max-disk", "16MiB"]);
-    assert_eq!(run.code, Some(13), "{}", run.stderr);
-    assert_eq!(run.summary["end_reason"], "size_limit");
-    let all = resumed(&output, &["--max-disk", "1GiB"]);
-    assert_eq!((all.code, all.pages.len()), (Some(0), 201), "{}", all.stderr);
-    assert!((0..=200).all(|n| server.count(&format!("/c{n}")) == 1));
 }

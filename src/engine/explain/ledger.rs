@@ -11,8 +11,9 @@ use std::time::SystemTime;
 use super::super::builder::politeness;
 use super::super::journal::{Change, KeptAttempt, read_record};
 use super::super::keeper::{FRONTIER, MANIFEST, VISITED, log_name};
-use super::super::recovery::decode_state;
-use super::super::setup::{name_secret, spanning};
+use super::super::recovery::{malformed_manifest, peek_state};
+use super::super::seed_file::spanning;
+use super::super::setup::name_secret;
 use super::super::state::CrawlState;
 use super::ExplainError;
 use crate::config::Config;
@@ -20,7 +21,7 @@ use crate::frontier::{DiskFrontier, DiskSettings, DrainReason, FrontierError, Ho
 use crate::model::{Candidate, PageError, UrlKey};
 use crate::scope::Scope;
 use crate::stats::Counters;
-use crate::store::{Decoder, FileSystem, LogReader, Malformed, StateError, peek_manifest};
+use crate::store::{Decoder, FileSystem, LogReader, Malformed, StateError};
 use crate::url::{Canonicalizer, Target};
 use crate::visited::{Glimpse, Place, RestoreError};
 
@@ -58,18 +59,16 @@ impl Ledger {
         target: &Target,
     ) -> Result<Self, ExplainError> {
         let state = directory.join("state");
-        let manifest = state.join(MANIFEST);
-        let missing = || StateError::damaged(&manifest, 0, "it is missing");
+        let missing = || StateError::damaged(&state.join(MANIFEST), 0, "it is missing");
         let mut tries = 0;
         loop {
-            let (generation, body) = peek_manifest(&FileSystem, &manifest)?.ok_or_else(missing)?;
-            let kept = decode_state(&manifest, &body)?;
+            let (generation, kept) = peek_state(&FileSystem, &state)?.ok_or_else(missing)?;
             let read = Reader::new(&state, config, canonicalizer, target, kept).and_then(Reader::finish);
             tries += 1;
             match read {
                 Err(_)
                     if tries < TRIES
-                        && peek_manifest(&FileSystem, &manifest)?.map(|new| new.0) != Some(generation) => {}
+                        && peek_state(&FileSystem, &state)?.map(|new| new.0) != Some(generation) => {}
                 read => return read,
             }
         }
@@ -105,7 +104,7 @@ impl<'a> Reader<'a> {
         target: &'a Target,
         state: CrawlState,
     ) -> Result<Self, ExplainError> {
-        let malformed = |_: Malformed| malformed(directory);
+        let malformed = |_: Malformed| malformed_manifest(directory);
         let key = state.secret.key(&target.canonical);
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX);
@@ -131,7 +130,7 @@ impl<'a> Reader<'a> {
             ledger: Ledger {
                 scope,
                 counters: state.counters,
-                lengths: state.sinks.into_iter().collect(),
+                lengths: state.sinks.into_iter().map(|(number, seal)| (number, seal.whole.length)).collect(),
                 standing: None,
                 accepted: glimpse.accepted || !places.is_empty(),
                 attempt: None,
@@ -226,16 +225,12 @@ impl<'a> Reader<'a> {
         }
         let path = self.directory.join("seeds");
         for seed in spanning(&path, self.config)?.take(taken as usize).skip(before as usize) {
-            if let Ok(target) = self.canonicalizer.parse(&seed.map_err(StateError::io(&path))?) {
+            if let Ok(target) = self.canonicalizer.parse(&seed?) {
                 self.ledger.scope.add_seed(&target.requested);
             }
         }
         Ok(())
     }
-}
-
-fn malformed(state: &Path) -> StateError {
-    StateError::damaged(&state.join(MANIFEST), 0, "its body is malformed")
 }
 
 /// The places that a page has in the frontier, as the manifest knows it.
@@ -246,7 +241,7 @@ fn places(state: &Path, key: UrlKey, frontier: &[u8]) -> Result<HashMap<Ticket, 
         .and_then(|frontier| frontier.find(key));
     let found = found.map_err(|error| match error {
         FrontierError::State(error) => error,
-        _ => malformed(state),
+        _ => malformed_manifest(state),
     })?;
     Ok(found.into_iter().map(|claimed| (claimed.ticket, claimed.candidate)).collect())
 }
@@ -254,6 +249,6 @@ fn places(state: &Path, key: UrlKey, frontier: &[u8]) -> Result<HashMap<Ticket, 
 fn visited(state: &Path, error: RestoreError) -> StateError {
     match error {
         RestoreError::Exact(error) => error.0,
-        _ => malformed(state),
+        _ => malformed_manifest(state),
     }
 }

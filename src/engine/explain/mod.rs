@@ -19,11 +19,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use self::search::Search;
+use super::inspect;
 use super::journal::KeptAttempt;
 use crate::config::{ConfigError, Options};
 use crate::model::{Candidate, PageError, Record, SkipReason, Via};
 use crate::scope::canonical_rules;
-use crate::store::{StateError, lock_holder};
+use crate::sink::holds_crawl;
+use crate::store::StateError;
 use crate::url::{Canonicalizer, Reject, without_userinfo};
 
 /// Why nothing can be said.
@@ -160,6 +162,8 @@ pub struct Explanation {
     pub fate: Fate,
     /// A page that redirects to it.
     pub redirected_from: Option<String>,
+    /// What is damaged in the crawl directory, and where; the rest may be wrong then.
+    pub damage: Option<String>,
     /// Whether a process is at the crawl.
     pub running: bool,
     /// Why the crawl ended last, where it ended in order.
@@ -169,19 +173,27 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Says what became of a URL in the crawl of a directory.
+    /// Says what became of a URL in the crawl of a directory. Where no process is at it, all that it
+    /// stands on is held against its checksums.
     ///
     /// # Errors
     /// [`ExplainError`] where there is no crawl, or its configuration or state cannot be read.
     pub fn of(url: &str, directory: &Path) -> Result<Self, ExplainError> {
-        let configuration = directory.join("crawl.toml");
-        if !configuration.is_file() {
+        if !holds_crawl(directory)? {
             return Err(ExplainError::NoCrawl(directory.into()));
         }
-        let config = Options::read(&configuration)?.resolve()?;
+        let running = inspect::is_running(directory)?;
+        let damage = if running { None } else { inspect::damage(directory)? };
+        match Self::told(url, directory, running) {
+            Ok(explanation) => Ok(Self { damage: damage.map(|error| error.to_string()), ..explanation }),
+            // Whatever went wrong, it is no wonder.
+            Err(error) => Err(damage.map_or(error, ExplainError::State)),
+        }
+    }
+
+    fn told(url: &str, directory: &Path, running: bool) -> Result<Self, ExplainError> {
+        let config = Options::read(&directory.join("crawl.toml"))?.resolve()?;
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
-        let lock = directory.join("state/lock");
-        let running = lock_holder(&lock).map_err(StateError::io(&lock))?.is_some();
         let (requested, canonical, fate, redirected_from) = match canonicalizer.parse(url) {
             Err(reject) => {
                 let text = without_userinfo(url.trim()).into_owned();
@@ -200,6 +212,7 @@ impl Explanation {
             canonical,
             fate,
             redirected_from,
+            damage: None,
             running,
             end_reason,
             max_body: config.max_body,

@@ -30,7 +30,7 @@ use crate::store::{Decoder, Encoder, Malformed, StateError, Storage};
 
 impl DiskFrontier {
     /// A frontier as it was when [`encode_state`](Self::encode_state) was asked; nothing in it is
-    /// claimed. The files are not read but for their roots.
+    /// claimed. The files are not read but for their roots, and nothing is changed; the directory must exist.
     ///
     /// # Errors
     /// Where a file is missing or damaged, or the state does not fit together.
@@ -58,7 +58,7 @@ impl DiskFrontier {
         if files.segments.iter().map(|segment| segment.live).sum::<u64>() != lanes.waiting {
             return Err(FrontierError::Manifest("queues and segments hold different numbers of candidates"));
         }
-        files.prepare_directory()?;
+        files.number_above_all()?;
         files.untidy = true;
         Ok(Self::over(files, lanes, settings))
     }
@@ -224,11 +224,16 @@ fn decode_lane(state: &mut Decoder<'_>) -> Result<Lane, Malformed> {
 }
 
 impl Files {
-    /// Makes the directory; numbers new files above all that are there, so that garbage which is
-    /// not deleted yet is in nobody's way.
+    /// Makes the directory.
     pub(super) fn prepare_directory(&mut self) -> Result<(), StateError> {
+        self.storage.create_directory(&self.directory).map_err(StateError::io(&self.directory))?;
+        self.number_above_all()
+    }
+
+    /// Numbers new files above all that are there, so that garbage which is not deleted yet is in
+    /// nobody's way.
+    fn number_above_all(&mut self) -> Result<(), StateError> {
         let directory = &self.directory;
-        self.storage.create_directory(directory).map_err(StateError::io(directory))?;
         let names = self.storage.names(directory).map_err(StateError::io(directory))?;
         let numbers = names.iter().filter_map(|name| name.strip_suffix(".seg")?.parse::<u64>().ok());
         let above = numbers.max().map_or(0, |number| number.saturating_add(1));

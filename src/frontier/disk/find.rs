@@ -1,4 +1,4 @@
-//! Looking for one page among all candidates: for whoever asks what has become of it.
+//! Looking at all candidates: for whoever asks what has become of a page, or whether all is as it was written.
 //!
 //! Reads every block, one at a time, and changes nothing. What is in the memtable is not looked at:
 //! a frontier that was just restored has nothing there.
@@ -19,6 +19,24 @@ impl DiskFrontier {
     /// Where a segment cannot be read or is damaged.
     pub fn find(&self, key: UrlKey) -> Result<Vec<Claimed>, FrontierError> {
         let mut found = Vec::new();
+        self.each_block(|raw| find_in(raw, key, &mut found))?;
+        found.retain(|claimed| {
+            let lane = self.lanes.get(LaneKey::of(claimed.ticket));
+            lane.is_some_and(|lane| !lane.is_acknowledged(claimed.ticket.sequence))
+        });
+        Ok(found)
+    }
+
+    /// Reads and checks all blocks of all segments.
+    ///
+    /// # Errors
+    /// Where a segment cannot be read or is damaged.
+    pub fn verify(&self) -> Result<(), FrontierError> {
+        self.each_block(|_| Ok(()))
+    }
+
+    /// Shows each block, decompressed.
+    fn each_block(&self, mut visit: impl FnMut(&[u8]) -> Result<(), Malformed>) -> Result<(), FrontierError> {
         let (mut page, mut block, mut raw) = (Vec::new(), Vec::new(), Vec::new());
         for segment in &self.files.segments {
             for number in 0..segment.fences.len() {
@@ -32,16 +50,11 @@ impl DiskFrontier {
                     segment.read_block(place, &mut block)?;
                     let damaged = |problem| StateError::damaged(&segment.path, place.offset, problem);
                     open_block(&block, &mut raw).map_err(|BadBlock(problem)| damaged(problem))?;
-                    find_in(&raw, key, &mut found)
-                        .map_err(|Malformed| damaged("a block does not hold what it should"))?;
+                    visit(&raw).map_err(|Malformed| damaged("a block does not hold what it should"))?;
                 }
             }
         }
-        found.retain(|claimed| {
-            let lane = self.lanes.get(LaneKey::of(claimed.ticket));
-            lane.is_some_and(|lane| !lane.is_acknowledged(claimed.ticket.sequence))
-        });
-        Ok(found)
+        Ok(())
     }
 }
 

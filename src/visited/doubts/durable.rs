@@ -4,7 +4,7 @@ use super::super::exact::ExactError;
 use super::super::shelf::{Place, RestoreError, Shelf};
 use super::spill::Spill;
 use super::{Disk, Doubts};
-use crate::store::{Decoder, Encoder, FileKind, Malformed, StorageFile};
+use crate::store::{Decoder, Encoder, FileKind, Malformed};
 
 impl Doubts {
     /// Takes up what [`Doubts::encode_state`] told of. Length and header of each file are checked
@@ -33,6 +33,17 @@ impl Doubts {
         Ok(doubts)
     }
 
+    /// Reads and checks all files.
+    ///
+    /// # Errors
+    /// A file cannot be read or is damaged.
+    pub fn verify(&mut self) -> Result<(), ExactError> {
+        self.guard(|this| {
+            let Doubts { disk: Some(disk), spills, scratch, .. } = this else { return Ok(()) };
+            spills.iter_mut().try_for_each(|spill| spill.verify(&disk.shelf, scratch))
+        })
+    }
+
     /// Appends the state as of the last [`Doubts::prepare_checkpoint`]: next file; oldest doubt
     /// pending, next number; files, each with its number, first doubt, doubts, keys, where those begin.
     pub fn encode_state(&self, encoder: &mut Encoder<'_>) {
@@ -49,11 +60,6 @@ impl Doubts {
         if let Some(disk) = &self.disk {
             names.extend(self.spills.iter().map(|spill| disk.shelf.name(spill.number)));
         }
-    }
-
-    /// Appends the files that are not known to be durable, to be synced beside the owner.
-    pub fn unsynced_files(&self, files: &mut Vec<Box<dyn StorageFile>>) -> Result<(), ExactError> {
-        self.disk.as_ref().map_or(Ok(()), |disk| Ok(disk.shelf.unsynced(files)?))
     }
 
     /// Writes what is in memory and makes every file durable, so that the state can be named.

@@ -219,6 +219,19 @@ impl Spill {
         }
     }
 
+    /// Reads and checks all candidates and all keys.
+    pub(super) fn verify(&mut self, files: &Shelf, buffer: &mut Vec<u8>) -> Result<(), StateError> {
+        let mut at = None;
+        let mut number = self.first;
+        while number < self.end() {
+            let next = self.visit(files, number, at, |_, _| {})?;
+            (number, at) = (next.first, Some(next));
+        }
+        self.cursor = 0;
+        // no number is wanted, but all are looked at
+        self.load(files, (UrlKey::MIN, UrlKey::MAX), 0..0, buffer, &mut Vec::new())
+    }
+
     fn block_header(&self, file: &dyn StorageFile, at: Position) -> Result<BlockHeader, StateError> {
         let mut bytes = [0; BLOCK_HEADER_BYTES];
         let bad = || StateError::damaged(&self.path, at.offset, "the head of a block of doubts is damaged");

@@ -34,7 +34,7 @@ use self::merge::Merge;
 use super::exact::{ExactError, ExactKeys, LookupCost, sort_runs};
 use super::shelf::{Place, RestoreError, Shelf, refused};
 use crate::model::UrlKey;
-use crate::store::{Decoder, Encoder, FileKind, Malformed, StateError, StorageFile};
+use crate::store::{Decoder, Encoder, FileKind, Malformed, StateError};
 
 /// Runs of one tier that are merged into one of the next.
 const FAN_IN: usize = 4;
@@ -148,6 +148,24 @@ impl DiskKeys {
             found = found || Run::reopen(&mut shelf, number, count)?.holds(key, &mut block)?;
         }
         Ok(found)
+    }
+
+    /// Reads and checks all runs that [`ExactKeys::encode_state`] told of, and passes over its part of the
+    /// state.
+    ///
+    /// # Errors
+    /// A file is missing or damaged, or the state makes no sense.
+    pub fn verify(place: Place, decoder: &mut Decoder<'_>) -> Result<(), RestoreError> {
+        let mut shelf = Shelf::restore(place, FileKind::Run, decoder)?;
+        let mut block = Block::default();
+        for _ in 0..decoder.number()? {
+            let (number, count) = (decoder.number()?, decoder.number()?);
+            let run = Run::reopen(&mut shelf, number, count)?;
+            for index in 0..run.blocks() {
+                run.read(index, &mut block)?;
+            }
+        }
+        Ok(())
     }
 
     /// Does what cannot be undone; an error poisons.
@@ -370,9 +388,5 @@ impl ExactKeys for DiskKeys {
 
     fn named_files(&self, names: &mut Vec<String>) {
         names.extend(self.runs.iter().map(|held| self.shelf.name(held.run.number)));
-    }
-
-    fn unsynced_files(&self, files: &mut Vec<Box<dyn StorageFile>>) -> Result<(), ExactError> {
-        Ok(self.shelf.unsynced(files)?)
     }
 }

@@ -2,7 +2,9 @@
 
 #[cfg(target_os = "linux")]
 use crate::harness::wait;
-use crate::harness::{crawl, crawl_into, dragline, finish, interrupt, rows, start};
+use crate::harness::{
+    crawl, crawl_into, dragline, finish, interrupt, rows, rows_so_far, start, telling, until,
+};
 use crate::server::{Answer, Body, Script, Server, page};
 use std::path::Path;
 use std::process::Command;
@@ -19,13 +21,7 @@ fn endless() -> Server {
 
 /// Waits until the site was asked for a few pages.
 fn wait_for_pages(server: &Server) {
-    for _ in 0..6000 {
-        if server.log().len() > 5 {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("the crawl asked for nothing");
+    until("the crawl asks for pages", || server.log().len() > 5);
 }
 
 #[test]
@@ -76,10 +72,7 @@ fn an_interrupt_does_not_wait_for_a_delay() {
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
     let child = start(&output, &[server.url("/").as_str(), "--delay", "1h", "--robots", "ignore"]);
-    while server.count("/") == 0 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    std::thread::sleep(Duration::from_millis(300));
+    until("there is a page", || !rows_so_far(&output.join("pages.jsonl")).is_empty());
     interrupt(&child);
     let run = finish(child, &output);
     assert_eq!((run.pages.len(), run.number("urls.queued")), (1, 1), "{}", run.summary);
@@ -96,10 +89,14 @@ fn a_second_interrupt_does_not_wait() {
     }));
     let directory = TempDir::new().unwrap();
     let output = directory.path().join("crawl");
-    let child = start(&output, &[&server.url("/"), "--delay", "0s", "--timeout", "10m"]);
+    let (said, told) = telling(&directory);
+    let mut command = dragline();
+    command.arg("crawl").arg(server.url("/")).args(["--delay", "0s", "--timeout", "10m", "-o"]).arg(&output);
+    let child = command.stderr(said).spawn().unwrap();
     wait_for_pages(&server);
     interrupt(&child);
-    std::thread::sleep(Duration::from_millis(500));
+    // two at once may be taken for one
+    until("it has heard", || told().contains("stopping"));
     interrupt(&child);
     let run = finish(child, &output);
     assert!(run.summary.is_object(), "no summary: {}", run.stderr);
@@ -122,9 +119,9 @@ fn a_third_interrupt_leaves_at_once() {
     command.arg("crawl").arg(server.url("/c0")).args(["--delay", "0s", "-o"]);
     let mut child = command.arg(directory.path().join("crawl")).stderr(writer).spawn().unwrap();
     wait_for_pages(&server);
+    // different ones are never taken for one
     for signal in ["-INT", "-TERM", "-HUP"] {
         assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
-        std::thread::sleep(Duration::from_millis(500));
     }
     assert_eq!(wait(&mut child), Some(130));
 }

@@ -1,0 +1,71 @@
+//! Whether a crawl could go on: what a recovery would refuse, found without a lock and without changing
+//! anything.
+//!
+//! Reads once all that a crawl goes on from: configuration, seeds, manifest, every block of frontier, keys
+//! and doubts, the results up to the checkpoint, and the log. So damage that a crawl would meet only
+//! later is found as well. Memory is bounded by the largest record of the log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::keeper::{FRONTIER, MANIFEST, VISITED, log_name};
+use super::recovery::{malformed_manifest, peek_state, replay_log};
+use super::seed_file::seal;
+use super::state::CrawlState;
+use crate::frontier::{DiskFrontier, DiskSettings, FrontierError};
+use crate::sink::{RecoveringFiles, check_configuration};
+use crate::store::{Decoder, FileSystem, StateError, lock_holder};
+use crate::visited::{Place, RestoreError, verify_state};
+
+/// What a resumption of the crawl in a directory would refuse, where no process is at it.
+///
+/// # Errors
+/// [`StateError::Io`] where something cannot be read.
+pub(super) fn damage(directory: &Path) -> Result<Option<StateError>, StateError> {
+    match inspect(directory) {
+        Ok(()) => Ok(None),
+        Err(error @ StateError::Io { .. }) => Err(error),
+        // Whoever has begun meanwhile changes what is here, and knows best.
+        Err(_) if is_running(directory)? => Ok(None),
+        Err(error) => Ok(Some(error)),
+    }
+}
+
+/// Whether a process is at the crawl of a directory.
+pub(super) fn is_running(directory: &Path) -> Result<bool, StateError> {
+    let lock = directory.join("state/lock");
+    Ok(lock_holder(&lock).map_err(StateError::io(&lock))?.is_some())
+}
+
+fn inspect(directory: &Path) -> Result<(), StateError> {
+    check_configuration(directory)?;
+    let state = directory.join("state");
+    let missing = || StateError::damaged(&state.join(MANIFEST), 0, "it is missing");
+    let (_, kept) = peek_state(&FileSystem, &state)?.ok_or_else(missing)?;
+    kept.check_seeds(&state.join("seeds"), seal(&state.join("seeds"))?)?;
+    frontier(&state, &kept)?;
+    visited(&state, &kept)?;
+    let mut files = RecoveringFiles::open(&FileSystem, directory, &kept.sinks)?;
+    let log = state.join(log_name(kept.log));
+    replay_log(&FileSystem, &log, &mut files, |_, _| Ok::<_, StateError>(()))?;
+    files.check()
+}
+
+fn frontier(state: &Path, kept: &CrawlState) -> Result<(), StateError> {
+    let settings = DiskSettings { memtable_bytes: 0, cache_bytes: 0, most_segments: 0 };
+    let directory = state.join(FRONTIER);
+    let mut decoder = Decoder(&kept.frontier);
+    let frontier = DiskFrontier::restore(Arc::new(FileSystem), &directory, settings, &mut decoder);
+    frontier.and_then(|frontier| frontier.verify()).map_err(|error| match error {
+        FrontierError::State(error) => error,
+        _ => malformed_manifest(state),
+    })
+}
+
+fn visited(state: &Path, kept: &CrawlState) -> Result<(), StateError> {
+    let place = Place { storage: Arc::new(FileSystem), directory: state.join(VISITED) };
+    verify_state(&place, &kept.visited).map_err(|error| match error {
+        RestoreError::Exact(error) => error.0,
+        _ => malformed_manifest(state),
+    })
+}

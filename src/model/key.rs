@@ -1,0 +1,29 @@
+//! Keys of URLs, and maps of them.
+
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The 64-bit XXH3 of a canonical URL under the crawl's secret.
+pub type UrlKey = u64;
+
+/// For maps and sets of keys.
+pub type KeyHash = BuildHasherDefault<KeyHasher>;
+
+/// Takes a number for its own hash: keys and fingerprints are hashes already.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}

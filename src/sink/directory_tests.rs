@@ -1,0 +1,69 @@
+//! A crawl directory is claimed by one, overwritten by none, and left as it was where nothing began.
+
+use super::*;
+
+fn begun(path: &Path, fresh: bool) -> CrawlDirectory {
+    let mut directory = CrawlDirectory::claim(path, fresh).expect("claimed");
+    fs::write(directory.incoming_seeds(), "http://a.test/\n").expect("written");
+    directory.begin().expect("begun");
+    directory.seal("depth = 1\n").expect("sealed");
+    directory
+}
+
+#[test]
+fn one_process_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("new/crawl");
+    let directory = CrawlDirectory::claim(&path, false).expect("claimed");
+    let refused = CrawlDirectory::claim(&path, true).expect_err("in use");
+    assert!(matches!(refused, DirectoryError::InUse { .. }));
+    drop(directory);
+    assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
+}
+
+#[test]
+fn a_crawl_that_does_not_begin_leaves_all_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let there = folder.path().join("there");
+    fs::create_dir(&there).expect("made");
+    for path in ["there", "there/new/deep/crawl"] {
+        let directory = CrawlDirectory::claim(&folder.path().join(path), false).expect("claimed");
+        fs::write(directory.incoming_seeds(), "http://a.test/\n").expect("written");
+        drop(directory);
+        assert_eq!(fs::read_dir(&there).expect("readable").count(), 0, "{path}");
+    }
+}
+
+#[test]
+fn a_crawl_is_kept_unless_fresh_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("crawl");
+    drop(begun(&path, false));
+    fs::write(path.join("pages.jsonl"), "{}").expect("written");
+    fs::write(path.join("notes.txt"), "mine").expect("written");
+    fs::create_dir(path.join("state/runs")).expect("made");
+    let refused = CrawlDirectory::claim(&path, false).expect_err("holds a crawl");
+    assert!(matches!(refused, DirectoryError::Unfinished(_)));
+    fs::write(path.join("summary.json"), r#"{"end_reason":"done"}"#).expect("written");
+    let refused = CrawlDirectory::claim(&path, false).expect_err("complete");
+    assert!(matches!(refused, DirectoryError::Complete(_)));
+    drop(begun(&path, true));
+    assert!(
+        !path.join("pages.jsonl").exists()
+            && !path.join("summary.json").exists()
+            && !path.join("state/runs").exists()
+    );
+    assert!(path.join("notes.txt").exists() && path.join("state/seeds").exists());
+}
+
+#[test]
+fn a_strangers_directory_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("thesis.txt"), "mine").expect("written");
+    for (path, fresh) in [("", true), ("thesis.txt", false)] {
+        let refused = CrawlDirectory::claim(&folder.path().join(path), fresh).expect_err("not ours");
+        assert!(matches!(refused, DirectoryError::Foreign { .. }));
+    }
+    let below = CrawlDirectory::claim(&folder.path().join("thesis.txt/x"), false).expect_err("a file");
+    assert!(matches!(below, DirectoryError::Io { .. }));
+}
