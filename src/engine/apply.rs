@@ -214,12 +214,12 @@ impl Core {
         let mut accepted = Vec::new();
         if let Some(named) = canonical {
             accepted = self.ask(&named, &found)?;
-            if named.links.iter().any(|link| self.read_pages.has(link.key)) {
+            if named.links.iter().any(|link| self.read_pages.has(link.key, candidate.depth)) {
                 withhold(&mut links);
             }
         }
         if gives_links(&record, &links) {
-            self.read_pages.add(candidate.key);
+            self.read_pages.add(candidate.key, candidate.depth);
         }
         accepted.extend(self.ask(&links, &found)?);
         self.write_record(job.origin, &record, &line, body.as_deref())?;

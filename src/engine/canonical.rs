@@ -3,8 +3,9 @@
 //!
 //! What a page names is asked for, ahead of what else is as deep. That it names it is a hint: the page named
 //! may be missing, denied, or lead back by a redirect. So the links of a page are left out, as counted
-//! skips, only where the page it names is known to have been read and to have given links itself,
-//! which then stand for its own. That holds for rings of pages that name each other as well: the first of them that is read gives its links.
+//! skips, only where the page it names is known to have been read, no deeper than this one, and to have given
+//! links itself, which then stand for its own. That holds for rings of pages that name each other as well: the
+//! first of them that is read gives its links.
 //!
 //! What is known has a bound. Of a page that was forgotten, and after a crawl was resumed, copies give
 //! their links once more: that costs requests, never a page.
@@ -61,49 +62,70 @@ fn place(url: &str) -> &str {
 /// Pages that share a group; of them the one that was asked about or added longest ago gives way.
 const GROUP: usize = 4;
 
+/// Some pages, the latest first.
+#[derive(Debug, Default, Clone, Copy)]
+struct Group {
+    /// 0 is no page.
+    keys: [UrlKey; GROUP],
+    /// How deep each was, 255 and more alike.
+    depths: [u8; GROUP],
+}
+
 /// Pages whose links are in, as many as there is memory for.
 ///
 /// Sure of what it has: a key that it calls known was added.
 #[derive(Debug, Default)]
 pub(super) struct ReadPages {
-    /// Empty until the first page is added. The latest of a group stands first; 0 is no page.
-    groups: Vec<[UrlKey; GROUP]>,
+    /// Empty until the first page is added.
+    groups: Vec<Group>,
     most: usize,
 }
 
 impl ReadPages {
     /// Takes so many bytes, once there is something to be kept.
     pub(super) fn new(bytes: u64) -> Self {
-        let most = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<[UrlKey; GROUP]>();
+        let most = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<Group>();
         Self { groups: Vec::new(), most }
     }
 
-    /// Adds a page.
-    pub(super) fn add(&mut self, key: UrlKey) {
-        if self.most == 0 || key == 0 || self.has(key) {
+    /// Adds a page that was read at this depth.
+    pub(super) fn add(&mut self, key: UrlKey, depth: u32) {
+        // how deep a page is does not change: it is read once
+        if self.most == 0 || key == 0 || self.depth_of(key).is_some() {
             return;
         }
         if self.groups.is_empty() {
-            self.groups = vec![[0; GROUP]; self.most];
+            self.groups = vec![Group::default(); self.most];
         }
         if let Some(group) = self.group(key) {
-            group.rotate_right(1);
-            group[0] = key;
+            group.keys.rotate_right(1);
+            group.depths.rotate_right(1);
+            (group.keys[0], group.depths[0]) = (key, capped(depth));
         }
     }
 
-    /// Whether a page is known to be among them.
-    pub(super) fn has(&mut self, key: UrlKey) -> bool {
-        let Some(group) = self.group(key).filter(|_| key != 0) else { return false };
-        let Some(at) = group.iter().position(|kept| *kept == key) else { return false };
-        group[..=at].rotate_right(1);
-        true
+    /// Whether a page is known to be among them, and no deeper than this: one that is deeper may have had
+    /// to leave out what a limit of depth lets this one have.
+    pub(super) fn has(&mut self, key: UrlKey, at_most: u32) -> bool {
+        self.depth_of(key).is_some_and(|depth| depth < u8::MAX && depth <= capped(at_most))
     }
 
-    fn group(&mut self, key: UrlKey) -> Option<&mut [UrlKey; GROUP]> {
+    fn depth_of(&mut self, key: UrlKey) -> Option<u8> {
+        let group = self.group(key).filter(|_| key != 0)?;
+        let at = group.keys.iter().position(|kept| *kept == key)?;
+        group.keys[..=at].rotate_right(1);
+        group.depths[..=at].rotate_right(1);
+        Some(group.depths[0])
+    }
+
+    fn group(&mut self, key: UrlKey) -> Option<&mut Group> {
         let at = (u128::from(key) * self.groups.len() as u128) >> 64;
         self.groups.get_mut(at as usize)
     }
+}
+
+fn capped(depth: u32) -> u8 {
+    u8::try_from(depth).unwrap_or(u8::MAX)
 }
 
 #[cfg(test)]
@@ -120,9 +142,19 @@ mod tests {
 
     #[test]
     fn without_memory_nothing_is_known() {
-        let mut pages = ReadPages::new(31);
-        pages.add(7);
-        assert!(!pages.has(7) && pages.groups.is_empty());
+        let mut pages = ReadPages::new(39);
+        pages.add(7, 0);
+        assert!(!pages.has(7, 9) && pages.groups.is_empty());
+    }
+
+    #[test]
+    fn a_page_that_is_deeper_stands_for_none() {
+        let mut pages = ReadPages::new(400);
+        pages.add(7, 3);
+        pages.add(7, 1);
+        pages.add(8, 300);
+        assert!(!pages.has(7, 2) && pages.has(7, 3) && pages.has(7, 400));
+        assert!(!pages.has(8, 400), "nobody knows which is deeper");
     }
 
     proptest! {
@@ -132,7 +164,7 @@ mod tests {
             steps in prop::collection::vec((any::<bool>(), 0..40_u64), 0..300),
             groups in 1..6_usize,
         ) {
-            let mut pages = ReadPages::new((groups * 32 + 5) as u64);
+            let mut pages = ReadPages::new((groups * 40 + 5) as u64);
             let mut model: Vec<VecDeque<UrlKey>> = vec![VecDeque::new(); groups];
             for (adds, number) in steps {
                 let key = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -147,9 +179,9 @@ mod tests {
                     list.truncate(GROUP);
                 }
                 if adds {
-                    pages.add(key);
+                    pages.add(key, 1);
                 } else {
-                    prop_assert_eq!(pages.has(key), known.is_some());
+                    prop_assert_eq!(pages.has(key, 1), known.is_some());
                 }
             }
         }

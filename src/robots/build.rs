@@ -1,7 +1,8 @@
 //! From the rules of a file, in its order, to the packed list that is searched.
 //!
 //! How the list is laid out, and why, is told in [`rules`](super::rules). All is done in
-//! place: a file of full size has up to 64,000 rules, and nothing is held twice.
+//! place: a file of full size has up to 64,000 rules, of which 46,000 differ, and nothing is
+//! held twice.
 
 use super::octets::{Form, Octet, octets, write};
 use super::rules::{
