@@ -333,7 +333,7 @@ const HOST_FAILURES: u32 = 5;
 /// Doubts that may gather on disk, some 40 bytes each, before settling them comes before all else.
 const MOST_DOUBTS: u64 = 4_000_000;
 
-fn core_settings(config: &Config, filter: &FilterPlan) -> CoreSettings {
+pub(super) fn core_settings(config: &Config, filter: &FilterPlan) -> CoreSettings {
     CoreSettings {
         retries: config.retries,
         max_pages: config.max_pages,

@@ -98,7 +98,7 @@ impl KeptAttempt {
 
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
         let ticket = decode_ticket(decoder)?;
-        let (requests, failures) = (decoder.small()?, decoder.small()?);
+        let (requests, failures) = (decode_tries(decoder)?, decode_tries(decoder)?);
         let flags = decoder.byte()?;
         let not_before = decoder.number()?;
         let candidate = decode_candidate(decoder, &mut None)?;
@@ -344,7 +344,14 @@ pub(super) fn encode_ticket(encoder: &mut Encoder<'_>, ticket: Ticket) {
 }
 
 pub(super) fn decode_ticket(decoder: &mut Decoder<'_>) -> Result<Ticket, Malformed> {
-    Ok(Ticket { queue: QueueId(decoder.small()?), class: decoder.byte()?, sequence: decoder.number()? })
+    Ok(Ticket { queue: QueueId(decoder.small()?), class: decoder.byte()?, sequence: decoder.count()? })
+}
+
+/// How often something was tried; so often nothing is, and there is room for more.
+const MOST_TRIES: u32 = 1_000_000_000;
+
+pub(super) fn decode_tries(decoder: &mut Decoder<'_>) -> Result<u32, Malformed> {
+    decoder.small().and_then(|tries| if tries < MOST_TRIES { Ok(tries) } else { Err(Malformed) })
 }
 
 /// Reads a record back, change by change.
@@ -361,7 +368,7 @@ pub(crate) fn read_record<E: From<Malformed>>(
         let tag = decoder.byte()?;
         if tag == 8 {
             for _ in 0..decoder.number()? {
-                apply(Change::Count(decoder.number()?, decoder.number()?))?;
+                apply(Change::Count(decoder.number()?, decoder.count()?))?;
             }
             continue;
         }
@@ -382,8 +389,8 @@ fn read_change(
             Change::Move(from, to, decode_candidate(decoder, referrer)?)
         }
         3 => Change::Acknowledge(decode_ticket(decoder)?),
-        4 => Change::Doubt(decoder.number()?, decode_candidate(decoder, referrer)?),
-        5 => Change::Retire(decoder.number()?),
+        4 => Change::Doubt(decoder.count()?, decode_candidate(decoder, referrer)?),
+        5 => Change::Retire(decoder.count()?),
         6 => Change::Retry(Box::new(KeptAttempt::decode(decoder)?)),
         7 => Change::Scope(decoder.text()?.into()),
         9 => {
@@ -392,7 +399,7 @@ fn read_change(
             Change::Sink(sink, SinkRange { offset, length, crc32: decoder.small()? })
         }
         10 => Change::Start(decode_ticket(decoder)?),
-        11 => Change::Seeds(decoder.number()?),
+        11 => Change::Seeds(decoder.count()?),
         12 => Change::Host(decoder.bytes()?.into()),
         13 => Change::SeedsComplete,
         14 => Change::Rescue(decode_ticket(decoder)?, decode_candidate(decoder, referrer)?),

@@ -4,8 +4,11 @@ use super::*;
 use crate::frontier::Claimed;
 use crate::model::{SkipReason, Via};
 
+/// Numbers that are counted on from.
+const MOST: u64 = 1 << 50;
+
 fn ticket() -> impl Strategy<Value = Ticket> {
-    (any::<u32>(), 0..16_u8, any::<u64>()).prop_map(|(queue, class, sequence)| Ticket {
+    (any::<u32>(), 0..16_u8, 0..MOST).prop_map(|(queue, class, sequence)| Ticket {
         queue: QueueId(queue),
         class,
         sequence,
@@ -14,7 +17,7 @@ fn ticket() -> impl Strategy<Value = Ticket> {
 
 fn candidate() -> impl Strategy<Value = Candidate> {
     let referrer = proptest::option::of(prop_oneof!["http://a/[a-c]", Just("http://same/".to_owned())]);
-    (any::<u64>(), any::<u32>(), "[a-zé]{0,20}", referrer).prop_map(|(key, depth, path, referrer)| {
+    (any::<u64>(), 0..1_000_000_u32, "[a-zé]{0,20}", referrer).prop_map(|(key, depth, path, referrer)| {
         Candidate {
             url: format!("http://h/{path}").into(),
             origin_length: 8,
@@ -31,7 +34,7 @@ fn candidate() -> impl Strategy<Value = Candidate> {
 fn attempt() -> impl Strategy<Value = KeptAttempt> {
     (
         ticket(),
-        any::<[u32; 2]>(),
+        [0..MOST_TRIES, 0..MOST_TRIES],
         any::<[bool; 2]>(),
         any::<u64>(),
         candidate(),
@@ -66,12 +69,12 @@ fn change() -> impl Strategy<Value = Change> {
         (ticket(), candidate()).prop_map(|(ticket, candidate)| Change::Rescue(ticket, candidate)),
         (ticket(), ticket(), candidate()).prop_map(|(from, to, candidate)| Change::Move(from, to, candidate)),
         ticket().prop_map(Change::Acknowledge),
-        (any::<u64>(), candidate()).prop_map(|(number, candidate)| Change::Doubt(number, candidate)),
-        any::<u64>().prop_map(Change::Retire),
+        (0..MOST, candidate()).prop_map(|(number, candidate)| Change::Doubt(number, candidate)),
+        (0..MOST).prop_map(Change::Retire),
         attempt().prop_map(|attempt| Change::Retry(Box::new(attempt))),
         "[a-zé]{0,9}".prop_map(|url| Change::Scope(url.into())),
         ticket().prop_map(Change::Start),
-        any::<u64>().prop_map(Change::Seeds),
+        (0..MOST).prop_map(Change::Seeds),
         Just(Change::SeedsComplete),
         proptest::collection::vec(any::<u8>(), 0..9).prop_map(|bytes| Change::Host(bytes.into())),
         any::<u64>().prop_map(Change::Trap),

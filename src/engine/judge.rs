@@ -20,7 +20,11 @@ pub(super) fn verdict_of(kind: ErrorKind) -> Verdict {
 
 /// What `Retry-After` asks for (RFC 9110 section 10.2.3: seconds or a date).
 pub(super) fn retry_after(response: &Response) -> Option<Duration> {
-    let value = response.header("retry-after")?;
+    pause_of(&response.header("retry-after")?)
+}
+
+/// The pause that a value of `Retry-After` names.
+pub(super) fn pause_of(value: &str) -> Option<Duration> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         // Too many digits are a long time too; the clamp is the owner's.

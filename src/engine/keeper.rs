@@ -315,7 +315,7 @@ impl Core {
         };
         files.sync()?;
         keeper.log.sync()?;
-        let number = keeper.number + 1;
+        let number = keeper.number.saturating_add(1);
         let log = LogWriter::create(keeper.storage(), &keeper.path(&log_name(number)))?;
         self.frontier.prepare_checkpoint()?;
         self.visited.prepare_checkpoint()?;
@@ -324,9 +324,10 @@ impl Core {
         self.journal.counted(&self.counters);
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         let body = state.encode();
-        write_manifest(keeper.storage(), &keeper.path(MANIFEST), keeper.generation + 1, &body)?;
+        let generation = keeper.generation.saturating_add(1);
+        write_manifest(keeper.storage(), &keeper.path(MANIFEST), generation, &body)?;
         keeper.manifest_bytes = body.len() as u64;
-        keeper.generation += 1;
+        keeper.generation = generation;
         keeper.log = log;
         let mut old = std::mem::take(&mut keeper.replayed);
         old.push(keeper.number);

@@ -1,4 +1,9 @@
-//! The owner's core with nobody around it, for measuring what one candidate costs.
+//! The owner's core with nobody around it: for measuring what one candidate costs, and for fuzzing
+//! what is read of headers and of the state on disk.
+
+mod kept;
+
+pub use kept::{Answered, KeptProbe};
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -14,6 +19,11 @@ use crate::frontier::{HostShare, MemoryFrontier, Moment, Politeness, Schedule};
 use crate::model::{LinkBatch, Via};
 use crate::scope::Scope;
 use crate::url::{KeySecret, Parts};
+
+/// The pause that a `Retry-After` header asks for.
+pub fn retry_after(value: &str) -> Option<Duration> {
+    super::judge::pause_of(value)
+}
 
 /// A core whose pages are answered by the caller, at once.
 pub struct OwnerProbe {

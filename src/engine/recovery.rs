@@ -62,7 +62,8 @@ pub(crate) fn remove_old_logs(
     named: u64,
 ) -> Result<u64, StateError> {
     let present = storage.names(directory).map_err(StateError::io(directory))?;
-    let above = present.iter().filter_map(|name| log_number(name)).fold(named, u64::max) + 1;
+    let highest = present.iter().filter_map(|name| log_number(name)).fold(named, u64::max);
+    let above = highest.saturating_add(1);
     let mut stay: HashSet<String> = KEPT.iter().map(ToString::to_string).collect();
     stay.insert(log_name(named));
     crate::store::remove_unnamed(storage, directory, &stay)?;

@@ -173,7 +173,8 @@ fn acceptable(value: &[u8], url: &Url) -> Option<Cookie<'static>> {
     }
     let text = std::str::from_utf8(value).ok()?;
     let mut cookie = Cookie::parse(text, url).ok()?.into_owned();
-    if cookie.name().is_empty() || cookie.value().bytes().any(|byte| byte.is_ascii_control()) {
+    let has_control = |text: &str| text.bytes().any(|byte| byte.is_ascii_control());
+    if cookie.name().is_empty() || has_control(cookie.name()) || has_control(cookie.value()) {
         return None;
     }
     if !keeps_promise(&cookie, url) {
@@ -366,7 +367,7 @@ mod tests {
     #[test]
     fn junk_is_dropped() {
         let jar = CookieJar::new(usize::MAX);
-        for junk in ["", "=", ";;;", "no-value", "\u{1}=\u{2}"] {
+        for junk in ["", "=", ";;;", "no-value", "\u{1}=\u{2}", "\u{1}k=v", "a\tb=c"] {
             set(&jar, "http://a.test/", junk);
         }
         jar.store(&url("http://a.test/"), std::iter::once(&b"k=\xff\xfe"[..]));

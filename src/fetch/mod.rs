@@ -24,6 +24,8 @@ mod framing;
 mod headers;
 mod idle;
 mod name_servers;
+#[doc(hidden)]
+pub mod probe;
 mod proxy;
 mod resolver;
 mod response;

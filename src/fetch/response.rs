@@ -134,7 +134,7 @@ impl std::fmt::Debug for Response {
 }
 
 /// A header's value as text: UTF-8 where it is that, else Latin-1 (as the Fetch standard's isomorphic decode).
-fn text(value: &[u8]) -> Cow<'_, str> {
+pub(super) fn text(value: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(value) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(value.iter().copied().map(char::from).collect()),

@@ -304,7 +304,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, epoch: u64) -> Result<Entry, Mal
         residue.slow_downs = decoder.byte()?;
         residue.unanswered = decoder.byte()?;
     }
-    let records = if flags & HAS_RECORDS != 0 { decoder.number()? } else { 0 };
+    let records = if flags & HAS_RECORDS != 0 { decoder.count()? } else { 0 };
     Ok(Entry { key, residue, records })
 }
 

@@ -13,6 +13,12 @@ use crate::model::{Candidate, UrlKey, Via};
 #[error("a value is malformed")]
 pub struct Malformed;
 
+/// Nothing is counted so far.
+const MOST_COUNTED: u64 = 10_000_000_000_000_000;
+
+/// Steps from a seed and redirects in a row that no candidate has.
+const MOST_STEPS: u32 = 1_000_000_000;
+
 /// Appends values to a buffer.
 #[derive(Debug)]
 pub struct Encoder<'a>(pub &'a mut Vec<u8>);
@@ -95,6 +101,13 @@ impl<'a> Decoder<'a> {
             }
         }
         Err(Malformed)
+    }
+
+    /// A number that is counted on from. To 10^16 nobody counts: a number from there on is refused, so
+    /// that what is added to one, and the sum of a few, is in range.
+    #[inline]
+    pub fn count(&mut self) -> Result<u64, Malformed> {
+        self.number().and_then(|count| if count < MOST_COUNTED { Ok(count) } else { Err(Malformed) })
     }
 
     /// A whole number that fits the narrower type.
@@ -203,6 +216,9 @@ impl CandidateKind {
             return Ok(Self { first, depth, hops, origin_length });
         }
         let (depth, hops) = (decoder.small()?, decoder.small()?);
+        if depth >= MOST_STEPS || hops >= MOST_STEPS {
+            return Err(Malformed);
+        }
         Ok(Self { first, depth, hops, origin_length: decoder.small()? })
     }
 
@@ -321,7 +337,15 @@ mod tests {
 
     fn candidate() -> impl Strategy<Value = Candidate> {
         let referrer = proptest::option::of(prop_oneof!["http://a/[a-c]", Just("http://same/".to_owned())]);
-        (any::<u64>(), any::<u32>(), any::<u32>(), 0..Via::ALL.len(), any::<bool>(), "[a-zé]{0,40}", referrer)
+        (
+            any::<u64>(),
+            0..MOST_STEPS,
+            0..MOST_STEPS,
+            0..Via::ALL.len(),
+            any::<bool>(),
+            "[a-zé]{0,40}",
+            referrer,
+        )
             .prop_map(|(key, depth, hops, via, carries_scope, path, referrer)| Candidate {
                 url: format!("http://h/{path}").into(),
                 origin_length: 8,
@@ -375,6 +399,15 @@ mod tests {
                 prop_assert_eq!(decoded, Ok(candidate));
             }
             prop_assert!(decoder.is_empty());
+        }
+
+        #[test]
+        fn what_is_counted_on_from_leaves_room(count: u64, shift in 0..64) {
+            let count = count >> shift;
+            let mut bytes = Vec::new();
+            Encoder(&mut bytes).number(count);
+            let expected = if count < 10_000_000_000_000_000 { Ok(count) } else { Err(Malformed) };
+            prop_assert_eq!(Decoder(&bytes).count(), expected);
         }
 
         #[test]

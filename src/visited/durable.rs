@@ -157,7 +157,7 @@ impl Visited {
 }
 
 pub(super) fn decode_counters(decoder: &mut Decoder<'_>) -> Result<(Counters, f64), Malformed> {
-    let mut number = || decoder.number();
+    let mut number = || decoder.count();
     let counters = Counters {
         asked: number()?,
         new: number()?,

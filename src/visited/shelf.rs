@@ -73,7 +73,7 @@ impl Shelf {
         decoder: &mut Decoder<'_>,
     ) -> Result<Self, Malformed> {
         let mut shelf = Shelf::new(place, kind);
-        shelf.next = decoder.number()?;
+        shelf.next = decoder.count()?;
         Ok(shelf)
     }
 

@@ -200,7 +200,7 @@ impl Layer {
         length
     }
 
-    /// What a failed trial hands back comes before the rest of what was pending.
+    /// What a trial hands back comes before the rest of what was pending.
     fn merge_pending(&mut self, (mut old, at): (Vec<u8>, usize), consumed: usize) {
         let at = at + consumed;
         if self.pending.0.is_empty() {
@@ -233,9 +233,10 @@ impl Layer {
         let (verdict, used) = probe.run(input, last);
         match verdict {
             Verdict::Open(probe) => self.state = State::Trial(probe),
-            Verdict::Coded(engine, output) => {
+            Verdict::Coded(engine, output, rest) => {
                 self.state = State::Coded(engine);
                 self.ready = (output, 0);
+                self.pending = (rest, 0);
             }
             Verdict::Plain(read) => {
                 self.mislabelled = true;

@@ -197,6 +197,29 @@ proptest! {
     }
 }
 
+/// What of a damaged stream is taken for coded, and what for plain, was once up to the network: found by
+/// the fuzz target `decode`.
+#[test]
+fn a_trial_comes_to_the_same_in_pieces_of_any_size() {
+    let mut verdicts = [0, 0];
+    for repeats in 10..70 {
+        let unit = |number: u8| vec![number.wrapping_mul(167); repeats];
+        let wire = raw_deflate(&(0..=255).flat_map(unit).collect::<Vec<u8>>());
+        for good in 60..90.min(wire.len()) {
+            let damaged = [&wire[..good], &[0xff; 40]].concat();
+            let (whole, _, mislabelled) = decode(&[Coding::Deflate], &damaged);
+            verdicts[usize::from(mislabelled)] += 1;
+            for cut in [1, 7, 64, 65] {
+                let (pieces, _, again) = decode_in(&[Coding::Deflate], &damaged, &[cut], 999);
+                assert_eq!(again, mislabelled, "{repeats} {good} {cut}");
+                let common = whole.len().min(pieces.len());
+                assert_eq!(whole[..common], pieces[..common], "{repeats} {good} {cut}");
+            }
+        }
+    }
+    assert!(verdicts.iter().all(|count| *count > 100), "{verdicts:?}");
+}
+
 #[test]
 fn real_brotli_is_decoded_in_chunks_of_any_size() {
     for vector in [BROTLI_SMALL_WINDOW, BROTLI_LARGE_WINDOW] {

@@ -42,9 +42,9 @@ impl DiskFrontier {
     ) -> Result<Self, FrontierError> {
         let malformed = |Malformed| FrontierError::Manifest("what it says of the frontier is malformed");
         let mut files = Files::new(storage, directory.to_owned(), settings.cache_bytes);
-        files.next_number = state.number().map_err(malformed)?;
-        files.next_age = state.number().map_err(malformed)?;
-        let mut lanes = Lanes::new(state.number().map_err(malformed)?);
+        files.next_number = state.count().map_err(malformed)?;
+        files.next_age = state.count().map_err(malformed)?;
+        let mut lanes = Lanes::new(state.count().map_err(malformed)?);
         for named in decode_segments(state, files.next_number, files.next_age).map_err(malformed)? {
             files.segments.push(Segment::open(files.storage.as_ref(), directory, named)?);
         }
@@ -163,8 +163,8 @@ fn decode_segments(
             age,
             level: state.small()?,
             length: state.number()?,
-            total: state.number()?,
-            live: state.number()?,
+            total: state.count()?,
+            live: state.count()?,
         };
         let younger = segments.last().is_none_or(|before| before.age < age);
         if !younger || number >= next_number || age >= next_age || named.live > named.total {
@@ -204,8 +204,8 @@ fn encode_lane(lane: &Lane, state: &mut Encoder<'_>) {
 }
 
 fn decode_lane(state: &mut Decoder<'_>) -> Result<Lane, Malformed> {
-    let mut lane = Lane::new(state.byte()?, state.number()?);
-    lane.tail = lane.head.checked_add(state.number()?).ok_or(Malformed)?;
+    let mut lane = Lane::new(state.byte()?, state.count()?);
+    lane.tail = lane.head + state.count()?;
     lane.memtable_from = lane.tail;
     lane.floor = state.number()?;
     let mut before = lane.head;

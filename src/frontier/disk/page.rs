@@ -94,8 +94,8 @@ impl<'a> PageRuns<'a> {
         }
         self.queue = self.queue.checked_add(self.runs.small()?).ok_or(Malformed)?;
         let lane = LaneKey { queue: QueueId(self.queue), class: self.runs.byte()? };
-        let first = self.runs.number()?;
-        let last = first.checked_add(self.runs.number()?).ok_or(Malformed)?;
+        let first = self.runs.count()?;
+        let last = first + self.runs.count()?;
         Ok(Some((self.block, RunKey { lane, first, last })))
     }
 }

@@ -15,7 +15,7 @@ impl Doubts {
     pub fn restore(place: Place, memory_bytes: u64, decoder: &mut Decoder<'_>) -> Result<Self, RestoreError> {
         let mut shelf = Shelf::restore(place.clone(), FileKind::Doubts, decoder)?;
         let mut doubts = Doubts::in_memory();
-        (doubts.first, doubts.next) = (decoder.number()?, decoder.number()?);
+        (doubts.first, doubts.next) = (decoder.count()?, decoder.count()?);
         for _ in 0..decoder.number()? {
             let spill = Spill::restore(&mut shelf, decoder)?;
             let follows = doubts.spills.back().is_none_or(|last| last.end() == spill.first);

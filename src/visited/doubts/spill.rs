@@ -114,12 +114,9 @@ impl Spill {
     }
 
     pub(super) fn restore(shelf: &mut Shelf, decoder: &mut Decoder<'_>) -> Result<Spill, RestoreError> {
-        let mut number = || decoder.number();
+        let mut number = || decoder.count();
         let (number, first, count, keys, keys_at) = (number()?, number()?, number()?, number()?, number()?);
-        let sane = first < 1 << 62
-            && u32::try_from(count).is_ok()
-            && keys <= count
-            && (HEADER_BYTES as u64..1 << 62).contains(&keys_at);
+        let sane = u32::try_from(count).is_ok() && keys <= count && keys_at >= HEADER_BYTES as u64;
         let spill = Spill { number, first, count, keys, keys_at, cursor: 0, path: shelf.path(number) };
         if !sane {
             return Err(Malformed.into());
