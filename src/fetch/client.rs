@@ -35,7 +35,7 @@ use super::tls::Tls;
 use super::{FetchError, FetchSetupError, SeedHost};
 use crate::budget::{FetchMemory, LeasePool};
 use crate::config::{Config, user_agent};
-use crate::model::ErrorKind;
+use crate::model::{ErrorKind, FailureClass};
 
 /// Headers of an answer at most.
 const MAX_HEADERS: usize = 256;
@@ -188,7 +188,7 @@ impl Fetcher {
         let timeout = request.timeout.unwrap_or(inner.timeout);
         let deadline = tokio::time::Instant::now() + timeout;
         let answer = match tokio::time::timeout_at(deadline, client.request(message)).await {
-            Ok(answer) => answer.map_err(|error| inner.explain(&error, &url))?,
+            Ok(answer) => answer.map_err(|error| inner.blame(&error, &url, host))?,
             Err(_) => return Err(too_slow(timeout)),
         };
         inner.refuse_status(answer.status(), &url)?;
@@ -335,6 +335,15 @@ impl Inner {
         let values = answer.headers().get_all(SET_COOKIE);
         jar.store(url, values.iter().map(HeaderValue::as_bytes));
         self.cookies_for(url, url.host_str().unwrap_or_default()).as_deref() != sent
+    }
+
+    /// What an error is called; what is known of the host's name suffers by it.
+    fn blame(&self, error: &hyper_util::client::legacy::Error, url: &Url, host: &str) -> FetchError {
+        let found = self.explain(error, url);
+        if found.kind.class() == FailureClass::Host {
+            self.resolver.doubt(host);
+        }
+        found
     }
 
     fn explain(&self, error: &hyper_util::client::legacy::Error, url: &Url) -> FetchError {

@@ -120,24 +120,26 @@ impl NameServers {
     }
 
     /// Asks for the addresses of a name in both families at once. Addresses of one are enough: the
-    /// other is waited for a little, whatever became of it.
+    /// other is waited for a little, whatever became of it. Where the answer must be `whole`, that little is
+    /// all the patience there is.
     ///
     /// # Errors
     /// In words, why nothing was said.
-    pub(super) async fn ask(&self, name: &str, patience: Duration) -> Result<Finding, String> {
+    pub(super) async fn ask(&self, name: &str, patience: Duration, whole: bool) -> Result<Finding, String> {
         let deadline = tokio::time::Instant::now() + patience;
         let (ipv4, ipv6) = (self.ask_for(name, 0), self.ask_for(name, 1));
         tokio::pin!(ipv4, ipv6);
+        let [for_ipv4, for_ipv6] = if whole { [patience; 2] } else { [WAIT_FOR_IPV4, WAIT_FOR_IPV6] };
         let in_time = |answer: Result<Answer, _>| answer.unwrap_or_else(|_| Answer::Failed(TIMED_OUT.into()));
         let (ipv4, ipv6) = tokio::select! {
             ipv4 = timeout_at(deadline, &mut ipv4) => {
                 let ipv4 = in_time(ipv4);
-                let until = patience_beside(&ipv4, WAIT_FOR_IPV6, deadline);
+                let until = patience_beside(&ipv4, for_ipv6, deadline);
                 (ipv4, in_time(timeout_at(until, ipv6).await))
             }
             ipv6 = timeout_at(deadline, &mut ipv6) => {
                 let ipv6 = in_time(ipv6);
-                let until = patience_beside(&ipv6, WAIT_FOR_IPV4, deadline);
+                let until = patience_beside(&ipv6, for_ipv4, deadline);
                 (in_time(timeout_at(until, ipv4).await), ipv6)
             }
         };

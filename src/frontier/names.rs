@@ -121,6 +121,16 @@ impl Schedule {
     }
 }
 
+impl Host {
+    /// It could not be reached, perhaps for its addresses: its name is due again. That costs a question only
+    /// where what DNS said has run out or is in doubt, which is not known here.
+    pub(super) fn doubt_name(&mut self) {
+        if matches!(self.lookup, Lookup::Until(_)) {
+            self.lookup = Lookup::Due;
+        }
+    }
+}
+
 #[cfg(test)]
 #[path = "names_tests.rs"]
 mod tests;
