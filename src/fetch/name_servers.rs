@@ -54,6 +54,16 @@ pub(super) fn servers_at(addresses: &[SocketAddr]) -> DnsServers {
     (!servers.is_empty()).then(|| ResolverConfig::from_parts(None, Vec::new(), servers))
 }
 
+/// Servers that may be asked the same at one time; the most there can be where the system's configuration cannot
+/// be read.
+pub(super) fn at_once(servers: &DnsServers) -> usize {
+    let count = match servers {
+        Some(config) => config.name_servers().len(),
+        None => read_system_conf().map_or(AT_ONCE, |(config, _)| config.name_servers().len()),
+    };
+    count.clamp(1, AT_ONCE)
+}
+
 /// What was found out about a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Finding {
@@ -277,6 +287,15 @@ mod tests {
         ] {
             assert_eq!(taken_together(ipv4.clone(), ipv6.clone()), expected, "{ipv4:?} {ipv6:?}");
         }
+    }
+
+    #[test]
+    fn no_more_than_three_servers_are_asked_at_once() {
+        let server = SocketAddr::from(([127, 0, 0, 1], 53));
+        let counts = (1..=5).map(|count| at_once(&servers_at(&vec![server; count])));
+        assert_eq!(counts.collect::<Vec<_>>(), [1, 2, 3, 3, 3]);
+        let of_the_system = at_once(&servers_at(&[]));
+        assert!((1..=AT_ONCE).contains(&of_the_system), "{of_the_system}");
     }
 
     #[test]
