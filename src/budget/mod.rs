@@ -173,7 +173,7 @@ pub struct FetchMemory {
     pub in_flight: InFlight,
     /// Answers of DNS that are remembered.
     pub answers: u64,
-    /// Look-ups under way at a time.
+    /// Look-ups under way at a time, were each to ask one name server.
     pub lookups: usize,
     /// Cookies, where they are kept.
     pub cookies: u64,

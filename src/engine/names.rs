@@ -16,16 +16,22 @@ use crate::frontier::{DrainReason, Moment, OriginId};
 /// Whether requests to a host of this name wait for DNS.
 pub(super) type AsksDns = Box<dyn Fn(&str) -> bool + Send>;
 
-/// Sockets that a look-up may have open: four for each of two questions.
+/// Sockets that a look-up may have open for each server that it asks: four for each of two questions.
 const SOCKETS: u64 = 8;
 /// Look-ups at a time, however few files may be open.
 const LEAST_LOOKUPS: usize = 4;
 
-/// Look-ups that may be under way at a time, of those that the memory is for.
-pub(super) fn most_lookups(within_memory: usize, concurrency: usize) -> usize {
+/// Look-ups that may be under way at a time: the memory is for `lookups` that ask one server each, and
+/// each may ask so many `servers` at once.
+pub(super) fn most_lookups(lookups: usize, concurrency: usize, servers: usize) -> usize {
     let files = most_open_files().unwrap_or(u64::MAX).saturating_sub(files_needed(concurrency) as u64);
-    let within_files = usize::try_from(files / SOCKETS).unwrap_or(usize::MAX);
-    within_memory.min(within_files).max(LEAST_LOOKUPS)
+    most_within(lookups, files, servers)
+}
+
+fn most_within(lookups: usize, files: u64, servers: usize) -> usize {
+    let servers = servers.max(1);
+    let within_files = usize::try_from(files / SOCKETS).unwrap_or(usize::MAX) / servers;
+    (lookups / servers).min(within_files).max(LEAST_LOOKUPS)
 }
 
 impl Core {
@@ -89,6 +95,28 @@ impl Core {
                 self.fail_host(origin, started, Some(&error), now);
                 self.note_host_state(origin);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_server_that_is_asked_at_once_takes_its_part_of_memory_and_files() {
+        for (lookups, files, servers, expected) in [
+            (64, u64::MAX, 1, 64),
+            (64, u64::MAX, 2, 32),
+            (64, u64::MAX, 3, 21),
+            (64, 240, 1, 30),
+            (64, 240, 2, 15),
+            (64, 240, 3, 10),
+            (16, u64::MAX, 3, 5),
+            (64, 0, 3, LEAST_LOOKUPS),
+            (0, u64::MAX, 3, LEAST_LOOKUPS),
+        ] {
+            assert_eq!(most_within(lookups, files, servers), expected, "{lookups} {files} {servers}");
         }
     }
 }

@@ -15,6 +15,7 @@ use super::recovery::{malformed_manifest, read_state, remove_old_logs};
 use super::traps::Traps;
 use crate::budget::Plan;
 use crate::config::Config;
+use crate::fetch::Fetcher;
 use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, QueueId, Schedule};
 use crate::scope::Scope;
 use crate::sink::{RecoveringFiles, ResultFiles, Sink};
@@ -53,10 +54,8 @@ impl Parts {
         let of_canonical = if self.config.canonical { self.plan.caches / CANONICAL_DIVISOR } else { 0 };
         let share = host_share(&self.plan, of_canonical, secret);
         let mut schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
-        // where they are silent, so many of them are asked at once for one name
-        let servers = self.config.dns.len().clamp(1, 3);
-        let lookups = self.plan.fetch_memory().lookups / servers;
-        schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency));
+        let (lookups, servers) = (self.plan.fetch_memory().lookups, Fetcher::servers_at_once(&self.config));
+        schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency, servers));
         let traps = Traps::new(&self.config, self.plan.sketches, secret.key("what is counted of traps"));
         let mut core = Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks, traps);
         core.read_pages = ReadPages::new(of_canonical);

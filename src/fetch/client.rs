@@ -27,7 +27,7 @@ use super::error::{Situation, no_answer, too_slow};
 use super::framing::Meter;
 use super::headers::{self, ExtraHeaders};
 use super::idle::IdleBound;
-use super::name_servers::{DnsServers, servers_at};
+use super::name_servers::{DnsServers, at_once, servers_at};
 use super::proxy::Proxies;
 use super::resolver::{HostResolver, LookedUp};
 use super::response::Response;
@@ -35,7 +35,7 @@ use super::tls::Tls;
 use super::{FetchError, FetchSetupError, SeedHost};
 use crate::budget::{FetchMemory, LeasePool};
 use crate::config::{Config, user_agent};
-use crate::model::ErrorKind;
+use crate::model::{ErrorKind, FailureClass};
 
 /// Headers of an answer at most.
 const MAX_HEADERS: usize = 256;
@@ -121,6 +121,11 @@ impl Fetcher {
         Fetcher::with_sources(config, seed_hosts.as_ref(), memory, true, servers_at(&config.dns))
     }
 
+    /// Name servers that a look-up may ask at once, where they are silent: one to three.
+    pub fn servers_at_once(config: &Config) -> usize {
+        at_once(&servers_at(&config.dns))
+    }
+
     /// As [`Fetcher::new`], with proxies from the environment or without, and names looked up at `dns`.
     pub(super) fn with_sources(
         config: &Config,
@@ -134,7 +139,8 @@ impl Fetcher {
         // a little less than the client's own limit, so that it is DNS that is blamed
         let patience = config.connect_timeout.mul_f32(0.9);
         let answers = usize::try_from(memory.answers).unwrap_or(usize::MAX);
-        let dns = Dns::new(dns, patience, Lifetimes::default(), memory.lookups, answers);
+        let lookups = memory.lookups / at_once(&dns);
+        let dns = Dns::new(dns, patience, Lifetimes::default(), lookups, answers);
         let resolver = Arc::new(HostResolver::new(&config.resolve, guard.clone(), proxies.any(), dns));
         let windows = memory.in_flight.one.saturating_sub(MOST_HELD as u64);
         let windows = usize::try_from(windows).unwrap_or(usize::MAX).min(MOST_WINDOWS);
@@ -188,7 +194,7 @@ impl Fetcher {
         let timeout = request.timeout.unwrap_or(inner.timeout);
         let deadline = tokio::time::Instant::now() + timeout;
         let answer = match tokio::time::timeout_at(deadline, client.request(message)).await {
-            Ok(answer) => answer.map_err(|error| inner.explain(&error, &url))?,
+            Ok(answer) => answer.map_err(|error| inner.blame(&error, &url, host))?,
             Err(_) => return Err(too_slow(timeout)),
         };
         inner.refuse_status(answer.status(), &url)?;
@@ -335,6 +341,15 @@ impl Inner {
         let values = answer.headers().get_all(SET_COOKIE);
         jar.store(url, values.iter().map(HeaderValue::as_bytes));
         self.cookies_for(url, url.host_str().unwrap_or_default()).as_deref() != sent
+    }
+
+    /// What an error is called; what is known of the host's name suffers by it.
+    fn blame(&self, error: &hyper_util::client::legacy::Error, url: &Url, host: &str) -> FetchError {
+        let found = self.explain(error, url);
+        if found.kind.class() == FailureClass::Host {
+            self.resolver.doubt(host);
+        }
+        found
     }
 
     fn explain(&self, error: &hyper_util::client::legacy::Error, url: &Url) -> FetchError {

@@ -153,14 +153,19 @@ impl Inner {
         if !matches!(scheme, "socks4" | "socks5") {
             return self.through_socks_to(proxy, to.clone()).await;
         }
+        let mut addresses = self.at_addresses(to).await?;
+        let last = addresses.pop().ok_or("no address")?;
+        // a proxy may wait for a silent address as long as it is let
+        let part = self.patience / u32::try_from(addresses.len() + 1).unwrap_or(u32::MAX);
         let mut failed = None;
-        for to in self.at_addresses(to).await? {
-            match self.through_socks_to(proxy, to).await {
-                Ok(wire) => return Ok(wire),
-                Err(error) => failed = failed.or(Some(error)),
+        for to in addresses {
+            match tokio::time::timeout(part, self.through_socks_to(proxy, to)).await {
+                Ok(Ok(wire)) => return Ok(wire),
+                Ok(Err(error)) => failed = failed.or(Some(error)),
+                Err(_) => {}
             }
         }
-        Err(failed.unwrap_or_else(|| "no address".into()))
+        self.through_socks_to(proxy, last).await.map_err(|error| failed.unwrap_or(error))
     }
 
     async fn through_socks_to(self: &Arc<Self>, proxy: &Intercept, to: Uri) -> Result<Wire, BoxError> {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use super::answers::{Answers, Said};
+use super::answers::{Answers, Extent, Said};
 use super::error::FetchError;
 use super::name_servers::{DnsServers, Finding, NameServers};
 use crate::model::ErrorKind;
@@ -106,6 +106,13 @@ impl Dns {
         self.ask(host, Duration::ZERO, patience.min(self.patience)).await
     }
 
+    /// No address of a name could be connected to. Where one family was not answered for in time, its
+    /// addresses may be the ones that can be: the name is asked for anew, and the wait for both families is
+    /// as long as it may be. Only then: a server that never speaks of one family is no cause to wait.
+    pub(super) fn doubt(&self, host: &str) {
+        self.answers.doubt(host);
+    }
+
     async fn ask(
         &self,
         host: &str,
@@ -134,13 +141,16 @@ impl Dns {
         // a name with a dot is complete: the system's search list is for short names only
         let complete = host.contains('.') && !host.ends_with('.');
         let name = if complete { format!("{host}.") } else { host.to_owned() };
+        let whole = self.answers.is_doubted(host);
+        let patience = if whole { self.patience } else { patience };
         let begun = Instant::now();
         let slot = tokio::time::timeout(patience, self.lookups.acquire()).await;
         let slot = slot.map_err(|_| "look-up timed out".to_owned())?;
-        let finding = name_servers.ask(&name, patience.saturating_sub(begun.elapsed())).await?;
+        let finding = name_servers.ask(&name, patience.saturating_sub(begun.elapsed()), whole).await?;
         drop(slot);
         let now = Instant::now();
         let Lifetimes { least, most, most_of_nothing } = self.lifetimes;
+        let half = matches!(finding, Finding::Addresses { until: None, .. });
         let (said, holds_for) = match finding {
             Finding::Addresses { addresses, until } => {
                 let told = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
@@ -151,7 +161,8 @@ impl Dns {
                 (Said::Nothing(words), told.clamp(least.min(most_of_nothing), most_of_nothing))
             }
         };
-        self.answers.put(host, said.clone(), now + holds_for);
+        let extent = if half { Extent::Half } else { Extent::Whole };
+        self.answers.put(host, said.clone(), extent, now + holds_for);
         Ok((said, holds_for))
     }
 }

@@ -54,6 +54,16 @@ pub(super) fn servers_at(addresses: &[SocketAddr]) -> DnsServers {
     (!servers.is_empty()).then(|| ResolverConfig::from_parts(None, Vec::new(), servers))
 }
 
+/// Servers that may be asked the same at one time; the most there can be where the system's configuration cannot
+/// be read.
+pub(super) fn at_once(servers: &DnsServers) -> usize {
+    let count = match servers {
+        Some(config) => config.name_servers().len(),
+        None => read_system_conf().map_or(AT_ONCE, |(config, _)| config.name_servers().len()),
+    };
+    count.clamp(1, AT_ONCE)
+}
+
 /// What was found out about a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Finding {
@@ -120,24 +130,26 @@ impl NameServers {
     }
 
     /// Asks for the addresses of a name in both families at once. Addresses of one are enough: the
-    /// other is waited for a little, whatever became of it.
+    /// other is waited for a little, whatever became of it. Where the answer must be `whole`, that little is
+    /// all the patience there is.
     ///
     /// # Errors
     /// In words, why nothing was said.
-    pub(super) async fn ask(&self, name: &str, patience: Duration) -> Result<Finding, String> {
+    pub(super) async fn ask(&self, name: &str, patience: Duration, whole: bool) -> Result<Finding, String> {
         let deadline = tokio::time::Instant::now() + patience;
         let (ipv4, ipv6) = (self.ask_for(name, 0), self.ask_for(name, 1));
         tokio::pin!(ipv4, ipv6);
+        let [for_ipv4, for_ipv6] = if whole { [patience; 2] } else { [WAIT_FOR_IPV4, WAIT_FOR_IPV6] };
         let in_time = |answer: Result<Answer, _>| answer.unwrap_or_else(|_| Answer::Failed(TIMED_OUT.into()));
         let (ipv4, ipv6) = tokio::select! {
             ipv4 = timeout_at(deadline, &mut ipv4) => {
                 let ipv4 = in_time(ipv4);
-                let until = patience_beside(&ipv4, WAIT_FOR_IPV6, deadline);
+                let until = patience_beside(&ipv4, for_ipv6, deadline);
                 (ipv4, in_time(timeout_at(until, ipv6).await))
             }
             ipv6 = timeout_at(deadline, &mut ipv6) => {
                 let ipv6 = in_time(ipv6);
-                let until = patience_beside(&ipv6, WAIT_FOR_IPV4, deadline);
+                let until = patience_beside(&ipv6, for_ipv4, deadline);
                 (in_time(timeout_at(until, ipv4).await), ipv6)
             }
         };
@@ -275,6 +287,15 @@ mod tests {
         ] {
             assert_eq!(taken_together(ipv4.clone(), ipv6.clone()), expected, "{ipv4:?} {ipv6:?}");
         }
+    }
+
+    #[test]
+    fn no_more_than_three_servers_are_asked_at_once() {
+        let server = SocketAddr::from(([127, 0, 0, 1], 53));
+        let counts = (1..=5).map(|count| at_once(&servers_at(&vec![server; count])));
+        assert_eq!(counts.collect::<Vec<_>>(), [1, 2, 3, 3, 3]);
+        let of_the_system = at_once(&servers_at(&[]));
+        assert!((1..=AT_ONCE).contains(&of_the_system), "{of_the_system}");
     }
 
     #[test]

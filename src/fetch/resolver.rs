@@ -78,6 +78,11 @@ impl HostResolver {
         Ok(LookedUp { address: answers.iter().find(allowed).copied(), holds_for })
     }
 
+    /// No connection to a host could be made: what DNS said of it is doubted, where that was not all.
+    pub(super) fn doubt(&self, host: &str) {
+        self.dns.doubt(host);
+    }
+
     /// The addresses of `host` that a request to `port` may connect to; at least one.
     pub(super) async fn resolve(&self, host: &str, port: Option<u16>) -> Result<Vec<IpAddr>, FetchError> {
         let answers = self.answers(host, port).await?;

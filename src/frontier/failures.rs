@@ -60,6 +60,7 @@ impl Schedule {
         }
         host.failures += 1;
         host.failed_at = Some(now);
+        host.doubt_name();
         if host.failures >= most || host.unresolved >= LOOKUP_TRIES {
             host.drained = Some(DrainReason::HostUnreachable);
             self.any_drained = true;
@@ -87,6 +88,9 @@ impl Schedule {
     /// once only, and at last not at all. A page may name thousands.
     pub fn robots_failed(&mut self, id: OriginId, error: &PageError) -> u32 {
         let host = self.host_mut(id);
+        if error.kind.class() == FailureClass::Host {
+            host.doubt_name();
+        }
         if error.kind.class() == FailureClass::Host || error.kind == ErrorKind::Timeout {
             host.unanswered = host.unanswered.saturating_add(1);
             host.last_error = Some(Box::new(error.clone()));

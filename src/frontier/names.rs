@@ -2,8 +2,9 @@
 //!
 //! So many look-ups are under way at a time. Hosts whose turn comes while there are as many stand
 //! in line, so that nobody else waits for them. What a look-up said holds for its time, and the
-//! next request after that waits for another one. That a name does not exist is a verdict on what
-//! its host has now, and ends with its time: what is queued later is looked up again.
+//! next request after that, or after the host could not be reached, waits for another one. That a
+//! name does not exist is a verdict on what its host has now, and ends with its time: what is queued
+//! later is looked up again.
 
 use std::net::IpAddr;
 
@@ -117,6 +118,16 @@ impl Schedule {
                 self.place(next);
                 break;
             }
+        }
+    }
+}
+
+impl Host {
+    /// It could not be reached, perhaps for its addresses: its name is due again. That costs a question only
+    /// where what DNS said has run out or is in doubt, which is not known here.
+    pub(super) fn doubt_name(&mut self) {
+        if matches!(self.lookup, Lookup::Until(_)) {
+            self.lookup = Lookup::Due;
         }
     }
 }

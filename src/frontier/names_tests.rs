@@ -170,6 +170,36 @@ fn a_name_that_nobody_answers_for_is_asked_three_times() {
 }
 
 #[test]
+fn a_host_that_cannot_be_reached_is_looked_up_again() {
+    let unreachable = PageError { kind: ErrorKind::Connect, detail: String::new() };
+    for of_robots in [true, false] {
+        let mut schedule = schedule(4);
+        let id = work(&mut schedule, "http://a.test");
+        assert_eq!(schedule.pick(seconds(0)), Pick::Address(id));
+        schedule.resolving(id);
+        schedule.resolved(id, None, seconds(900));
+        assert_eq!(schedule.pick(seconds(1)), Pick::Origin(id));
+        if of_robots {
+            schedule.robots_failed(id, &unreachable);
+            schedule.refresh(id);
+        } else {
+            schedule.host_failed(id, seconds(1), seconds(2));
+        }
+        assert_eq!(schedule.pick(seconds(9)), Pick::Address(id));
+        schedule.resolving(id);
+        if of_robots {
+            schedule.robots_failed(id, &unreachable);
+        } else {
+            schedule.host_failed(id, seconds(9), seconds(10));
+        }
+        schedule.refresh(id);
+        assert_eq!(schedule.pick(seconds(19)), Pick::Nothing, "one look-up at a time");
+        schedule.resolved(id, None, seconds(900));
+        assert_eq!(schedule.pick(seconds(20)), Pick::Origin(id));
+    }
+}
+
+#[test]
 fn a_look_up_under_way_keeps_its_host_open() {
     let mut schedule = schedule(4);
     let id = work(&mut schedule, "http://a.test");

@@ -1,5 +1,7 @@
 //! Requests through a proxy.
 
+use std::time::Duration;
+
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -57,15 +59,24 @@ async fn a_proxy_that_fails_is_to_blame() {
     }
 }
 
-/// A SOCKS 5 proxy (RFC 1928) that grants the wish that comes after so many refused ones, and answers in the
-/// server's place; gives the wishes.
-async fn socks_proxy(refused: usize) -> (std::net::SocketAddr, tokio::task::JoinHandle<Vec<Vec<u8>>>) {
+/// What a proxy makes of a wish.
+#[derive(Clone, Copy)]
+enum Reply {
+    Refusal,
+    Silence,
+}
+
+/// A SOCKS 5 proxy (RFC 1928) that gives the first wishes these replies, grants the one that comes then, and answers
+/// in the server's place; gives the wishes.
+async fn socks_proxy(
+    first: &'static [Reply],
+) -> (std::net::SocketAddr, tokio::task::JoinHandle<Vec<Vec<u8>>>) {
     const GRANTED: u8 = 0;
     const CONNECTION_REFUSED: u8 = 5;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     let task = tokio::spawn(async move {
-        let mut wishes = Vec::new();
+        let (mut wishes, mut kept_waiting) = (Vec::new(), Vec::new());
         loop {
             let (mut stream, _) = listener.accept().await.expect("a connection");
             let mut greeting = [0; 2];
@@ -75,8 +86,16 @@ async fn socks_proxy(refused: usize) -> (std::net::SocketAddr, tokio::task::Join
             let mut wish = vec![0; 512];
             let length = stream.read(&mut wish).await.expect("a wish");
             wish.truncate(length);
+            let code = match first.get(wishes.len()) {
+                Some(Reply::Silence) => None,
+                Some(Reply::Refusal) => Some(CONNECTION_REFUSED),
+                None => Some(GRANTED),
+            };
             wishes.push(wish);
-            let code = if wishes.len() > refused { GRANTED } else { CONNECTION_REFUSED };
+            let Some(code) = code else {
+                kept_waiting.push(stream);
+                continue;
+            };
             stream.write_all(&[5, code, 0, 1, 127, 0, 0, 1, 0, 80]).await.expect("open");
             if code == GRANTED {
                 let _ = stream.read(&mut [0; 2048]).await.expect("a request");
@@ -90,7 +109,7 @@ async fn socks_proxy(refused: usize) -> (std::net::SocketAddr, tokio::task::Join
 
 #[tokio::test]
 async fn a_socks_proxy_is_given_checked_addresses() {
-    let (address, task) = socks_proxy(0).await;
+    let (address, task) = socks_proxy(&[]).await;
     let mut config = through(&format!("socks5://{address}"));
     config.resolve = vec![rule("private.test", None, 7)];
     config.resolve.push(crate::config::ResolveRule {
@@ -108,14 +127,18 @@ async fn a_socks_proxy_is_given_checked_addresses() {
 
 #[tokio::test]
 async fn a_socks_proxy_is_given_one_address_after_another() {
-    let (address, task) = socks_proxy(1).await;
-    let mut config = through(&format!("socks5://{address}"));
-    for address in [[9, 9, 9, 8], [9, 9, 9, 9]] {
-        let (host, port) = ("public.test".to_owned(), Some(80));
-        config.resolve.push(crate::config::ResolveRule { host, port, address: address.into() });
+    for first in [&[Reply::Refusal, Reply::Silence], &[Reply::Silence, Reply::Refusal]] {
+        let (address, task) = socks_proxy(first).await;
+        let mut config = through(&format!("socks5://{address}"));
+        config.connect_timeout = Duration::from_secs(3);
+        for last in 7..=9 {
+            let (host, port) = ("public.test".to_owned(), Some(80));
+            config.resolve.push(crate::config::ResolveRule { host, port, address: [9, 9, 9, last].into() });
+        }
+        let fetcher =
+            Fetcher::with_sources(&config, &[], plenty(), false, Some(no_dns())).expect("a fetcher");
+        assert_eq!(fetch_url(&fetcher, "http://public.test/").await.expect("an answer").body, b"socks");
+        let wishes = task.await.expect("no panic");
+        assert_eq!(wishes, [7, 8, 9].map(|last| [5, 1, 0, 1, 9, 9, 9, last, 0, 80]));
     }
-    let fetcher = Fetcher::with_sources(&config, &[], plenty(), false, Some(no_dns())).expect("a fetcher");
-    assert_eq!(fetch_url(&fetcher, "http://public.test/").await.expect("an answer").body, b"socks");
-    let wishes = task.await.expect("no panic");
-    assert_eq!(wishes, [[5, 1, 0, 1, 9, 9, 9, 8, 0, 80], [5, 1, 0, 1, 9, 9, 9, 9, 0, 80]]);
 }

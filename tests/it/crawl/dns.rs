@@ -217,6 +217,32 @@ fn one_family_that_is_answered_for_is_enough() {
 }
 
 #[test]
+fn a_late_answer_for_the_family_that_can_be_reached_does_not_cost_the_host() {
+    // nothing listens at the addresses that come in time
+    let dead = |ipv6: bool| -> IpAddr {
+        if ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::new(127, 0, 0, 77).into() }
+    };
+    for (late_is_ipv6, late_by) in [(false, 2500), (true, 600)] {
+        let names = NameServer::start(move |question, _| {
+            if question.ipv6 != late_is_ipv6 {
+                return Reply::Addresses(vec![dead(question.ipv6)]);
+            }
+            std::thread::sleep(Duration::from_millis(late_by));
+            loopback_of_both()
+        });
+        for robots in ["obey", "ignore"] {
+            let server = site();
+            let url = server.url_of(&format!("{robots}.test"), "/");
+            let run = crawl(&[&url, "--dns", &names.authority(), "--robots", robots]);
+            assert_eq!(run.pages.len(), 3, "{robots}: {:?} {}", run.urls(), run.stderr);
+            assert!(run.pages.iter().all(|page| page["status"] == 200), "{:?}", run.pages);
+            let (ipv4, ipv6) = names.asked(&format!("{robots}.test"));
+            assert!(ipv4.min(ipv6) >= 2, "half an answer came first: {:?}", names.log());
+        }
+    }
+}
+
+#[test]
 fn one_family_that_fails_does_not_cost_the_other() {
     for ipv6_fails in [true, false] {
         for failure in [Reply::Failure, Reply::NoSuchName(60)] {
