@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use dragline::config::{Config, Options, defaults};
-use dragline::engine::{Crawl, Event, Observer, StopHandle};
+use dragline::engine::{Crawl, Event, Observer, SeedSpool, StopHandle};
 use dragline::human;
 use dragline::scope::SeedJudge;
 use dragline::sink::CrawlDirectory;
@@ -85,7 +85,9 @@ fn take_seeds(
 ) -> Result<(), Failure> {
     let judge = SeedJudge::of(config);
     let mut with_userinfo = 0;
-    let spooled = seeds::spool(layers, &directory.incoming_seeds(), stop, |text| {
+    let into = SeedSpool::create(&directory.incoming_seeds(), config);
+    let into = into.map_err(|error| layers.setup_failure(error))?;
+    let spooled = seeds::spool(layers, into, stop, |text| {
         with_userinfo += u64::from(has_userinfo(text));
         judge.judge(text).map(drop).map_err(|refusal| refusal.to_string())
     })?;

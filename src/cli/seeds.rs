@@ -1,12 +1,11 @@
 //! Seeds from arguments and lists, into one file in the crawl directory.
 
 use std::fs::File;
-use std::io::{BufRead, BufWriter, Write};
+use std::io::BufRead;
 use std::path::Path;
 
 use dragline::config::{ConfigError, seeds};
-use dragline::engine::{SetupError, StopHandle};
-use dragline::url::without_userinfo;
+use dragline::engine::{SeedSpool, SetupError, StopHandle};
 
 use super::layers::Layers;
 use super::{ExitCode, Failure, beside, escape, say};
@@ -60,55 +59,54 @@ fn unreadable(layers: &Layers<'_>, path: &Path, source: std::io::Error) -> Failu
     layers.failure(&ConfigError::Unreadable { option: "seeds", path: path.to_owned(), source })
 }
 
-/// Writes the seeds the judge accepts to a file, one a line, without user names and passwords; each
-/// other one is reported on standard error with its place. Fails where it is to stop meanwhile.
+/// Puts the seeds that the judge accepts into a file; each other one is reported on standard error with its
+/// place. Fails where it is to stop meanwhile.
 pub(super) fn spool(
     layers: &Layers<'_>,
-    into: &Path,
+    mut into: SeedSpool,
     stop: &StopHandle,
     mut judge: impl FnMut(&str) -> Result<(), String>,
 ) -> Result<Spooled, Failure> {
-    let failed = |error| Failure::writing(&into.display().to_string(), &error);
-    let mut file = BufWriter::new(File::create(into).map_err(failed)?);
+    let failed = |error| layers.setup_failure(error);
     let mut spooled = Spooled::default();
     for (position, url) in layers.options.urls.iter().enumerate() {
         let url = url.trim();
         match judge(url) {
             Ok(()) => {
-                writeln!(file, "{}", without_userinfo(url)).map_err(failed)?;
+                into.add(url).map_err(failed)?;
                 spooled.accepted += 1;
             }
             Err(reason) => complain(&mut spooled, &format!("seed {}: {reason}", position + 1)),
         }
     }
     for path in &layers.options.seeds {
-        let spooled_list = beside::open(path, stop)
-            .map_err(|error| unreadable(layers, path, error))
-            .and_then(|list| spool_list(path, list, &mut file, &mut judge, &mut spooled, stop));
+        let spooled_list =
+            beside::open(path, stop).map_err(|error| unreadable(layers, path, error)).and_then(|list| {
+                spool_list(path, list, &mut into, &mut judge, &mut spooled, stop).map_err(failed)
+            });
         // What cannot be read on since it is to stop is no fault of the list.
         if stop.is_requested() {
             return Err(SetupError::Stopped.into());
         }
         spooled_list?;
     }
-    file.flush().map_err(failed)?;
+    into.finish().map_err(failed)?;
     Ok(spooled)
 }
 
 fn spool_list(
     path: &Path,
     list: impl BufRead,
-    file: &mut impl Write,
+    into: &mut SeedSpool,
     judge: impl FnMut(&str) -> Result<(), String>,
     spooled: &mut Spooled,
     stop: &StopHandle,
-) -> Result<(), Failure> {
+) -> Result<(), SetupError> {
     let name = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
     for seed in seeds::read(list, judge) {
         match seed {
             Ok(seed) => {
-                let text = without_userinfo(&seed.text);
-                writeln!(file, "{text}").map_err(|error| Failure::writing("the seeds", &error))?;
+                into.add(&seed.text)?;
                 spooled.accepted += 1;
             }
             Err(_) if stop.is_requested() => break,

@@ -7,17 +7,16 @@ use super::core::{Caps, CoreSettings};
 use super::crawl::{Crawl, SetupError, most_disk};
 use super::keeper::Pace;
 use super::plan::{FilterPlan, PlanError, plan, plan_beside};
-use super::seed_file::{self, SeedList, Taking};
-use super::seeds::{LeftOut, spool};
+use super::seed_file::{self, SEEDS_AT_A_TIME, SeedList, Taking};
+use super::seeds::{LeftOut, SeedRoom, SeedSpool};
 use super::setup::Parts;
 use super::shutdown::StopHandle;
 use super::worker::Shared;
 use crate::budget::Plan;
-use crate::config::{Config, ConfigError, Options, RobotsPolicy, Sitemaps, Size};
+use crate::config::{Config, Options, RobotsPolicy, Sitemaps};
 use crate::extract::ExtractLimits;
 use crate::fetch::Fetcher;
 use crate::frontier::Politeness;
-use crate::human;
 use crate::model::LinkBatch;
 use crate::scope::{Scope, SeedJudge, canonical_rules};
 use crate::sink::{CrawlDirectory, Sink};
@@ -145,13 +144,16 @@ impl CrawlBuilder {
         let taking = |secret, plan: &Plan| Taking {
             canonicalizer: &canonicalizer,
             secret,
+            at_a_time: SEEDS_AT_A_TIME,
             stop: &stop,
             most_disk: limit(plan),
         };
+        let given = self.seeds.into_iter().flatten().take_while(|_| !stop.is_requested());
         let (judge, mut left_out) = (SeedJudge::of(&config), LeftOut::default());
         let (mut core, secret, fetcher, directory, plan) = match self.output {
             Output::Nowhere => {
-                let seeds: Vec<String> = left_out.sort(self.seeds.into_iter().flatten(), &judge).collect();
+                let seeds: Vec<String> = left_out.sort(given, &judge).collect();
+                stop.check()?;
                 let list = seeds.iter().cloned().map(Ok);
                 let list = seed_list(&left_out, list, &canonicalizer, &config, &stop)?;
                 let (parts, secret) = (parts(&list, Seal::default())?, new_secret()?);
@@ -159,7 +161,7 @@ impl CrawlBuilder {
                 let mut core = parts.in_memory(&secret)?;
                 let taking = taking(&secret, &plan);
                 taking.take(&mut core, seeds.into_iter().map(Ok), &config.sitemap)?;
-                (core, secret, Fetcher::new(&config, list.hosts, plan.fetch_memory())?, None, plan)
+                (core, secret, Fetcher::new(&config, list.into_hosts(), plan.fetch_memory())?, None, plan)
             }
             Output::Path(_) | Output::Claimed(_) => {
                 let mut directory = match self.output {
@@ -169,15 +171,18 @@ impl CrawlBuilder {
                 };
                 let incoming = directory.incoming_seeds();
                 if !incoming.exists() {
-                    let seeds = self.seeds.into_iter().flatten().take_while(|_| !stop.is_requested());
-                    spool(left_out.sort(seeds, &judge), &incoming)?;
+                    let mut spool = SeedSpool::create(&incoming, &config)?;
+                    left_out.sort(given, &judge).try_for_each(|seed| spool.add(&seed))?;
+                    spool.finish()?;
                 }
+                // Seeds cut short by it are neither all nor none.
+                stop.check()?;
                 let lines = seed_file::lines(&incoming)?;
                 let list = seed_list(&left_out, lines, &canonicalizer, &config, &stop)?;
                 let parts = parts(&list, seed_file::seal(&incoming)?)?;
                 let plan = parts.plan;
-                check_room(parts.seeds.length, &config, limit(&plan))?;
-                let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
+                SeedRoom::beside(&config, &plan).check(parts.seeds.length)?;
+                let fetcher = Fetcher::new(&config, list.into_hosts(), plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let secret = new_secret()?;
                 directory.begin()?;
@@ -193,11 +198,12 @@ impl CrawlBuilder {
                 let list = SeedList::read(seed_file::lines(&path)?, &canonicalizer, &config, &stop)?;
                 let parts = parts(&list, seed_file::seal(&path)?)?;
                 let plan = parts.plan;
-                let fetcher = Fetcher::new(&config, list.hosts, plan.fetch_memory())?;
+                let fetcher = Fetcher::new(&config, list.into_hosts(), plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let died = !directory.has_summary();
                 let spanning = seed_file::spanning(&path, &config)?;
                 let (mut core, secret) = parts.resumed(directory.path(), spanning, died)?;
+                core.statistics_bytes = directory.statistics_bytes();
                 directory.go_on(&frozen)?;
                 let taking = taking(&secret, &plan);
                 taking.take(&mut core, seed_file::lines(&path)?, &config.sitemap)?;
@@ -221,18 +227,6 @@ impl CrawlBuilder {
         });
         let notes = left_out.note().into_iter().collect();
         Ok(Crawl { core, shared, plan, directory, stop, notes })
-    }
-}
-
-/// Fails where the seeds alone take what the crawl may have of the disk.
-fn check_room(bytes: u64, config: &Config, most: Option<u64>) -> Result<(), SetupError> {
-    match (config.max_disk, most) {
-        (Some(limit), Some(most)) if bytes >= most => Err(SetupError::Config(ConfigError::Value {
-            option: "max-disk",
-            value: Size(limit).to_string(),
-            problem: format!("the seeds alone take {}; give more", human::bytes(bytes)),
-        })),
-        _ => Ok(()),
     }
 }
 

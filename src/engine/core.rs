@@ -148,6 +148,8 @@ pub(crate) struct Core {
     pub(super) keeper: Option<Keeper>,
     /// The files of results in the crawl directory.
     pub(super) files: Option<ResultFiles>,
+    /// Bytes of the statistics beside them, which others write.
+    pub(super) statistics_bytes: u64,
     /// Attempts that an earlier process left, until they wait again.
     pub(super) kept_attempts: HashMap<Ticket, KeptAttempt>,
     /// Those of them that wait again, and stand in the frontier as if nobody had claimed them.
@@ -215,6 +217,7 @@ impl Core {
             journal: Journal::default(),
             keeper: None,
             files: None,
+            statistics_bytes: 0,
             kept_attempts: HashMap::new(),
             revived: HashSet::new(),
             away: HashMap::new(),

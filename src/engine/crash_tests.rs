@@ -14,7 +14,7 @@ use super::keeper::Pace;
 use super::next::Next;
 use super::seed_file::Taking;
 use super::setup::Parts;
-use super::shutdown::StopHandle;
+use super::shutdown::{StopHandle, Urgency};
 use super::sitemap::Part;
 use crate::config::{Config, Options, ScopeKind};
 use crate::frontier::{Moment, Politeness};
@@ -94,6 +94,14 @@ fn options(kind: Kind) -> Options {
 
 /// A crawl on this disk: begun, or gone on with where one has begun.
 fn open(disk: &SimulatedDisk, kind: Kind) -> Result<Simulation, SetupError> {
+    open_until(disk, kind, &StopHandle::default())
+}
+
+/// Seeds taken in at a time, fewer than there are.
+const SEEDS_AT_A_TIME: u64 = 2;
+
+/// The same where somebody may have asked to stop, so that only the first of the seeds are taken in.
+fn open_until(disk: &SimulatedDisk, kind: Kind, stop: &StopHandle) -> Result<Simulation, SetupError> {
     let config: Arc<Config> = Arc::new(options(kind).resolve().expect("valid options"));
     let scope = Arc::new(RwLock::new(Scope::new(&config).expect("valid scope")));
     let (mut plan, filter) = super::plan::plan(&config).expect("enough memory");
@@ -136,8 +144,13 @@ fn open(disk: &SimulatedDisk, kind: Kind) -> Result<Simulation, SetupError> {
         (core, secret)
     };
     let sitemaps = if kind == Kind::Cramped { Vec::new() } else { vec![SITEMAP.to_owned()] };
-    let stop = StopHandle::default();
-    let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop, most_disk: None };
+    let taking = Taking {
+        canonicalizer: &canonicalizer,
+        secret: &secret,
+        at_a_time: SEEDS_AT_A_TIME,
+        stop,
+        most_disk: None,
+    };
     taking.take(&mut core, seeds().map(Ok), &sitemaps)?;
     Ok(Simulation {
         core,
@@ -354,6 +367,31 @@ fn no_cut_in_a_recovery_loses_or_doubles_a_page() {
         |disk| drop(open(disk, Kind::Plain).map(|mut simulation| simulation.drive(20))),
         |disk, (), _| recover(disk, Kind::Plain, &expected),
     );
+}
+
+/// Cuts while a crawl is stopped after the first seeds, and goes on with the others.
+#[test]
+fn no_cut_in_a_stop_between_seeds_loses_any() {
+    let expected = expected(Kind::Plain);
+    let stop = StopHandle::default();
+    stop.request(Urgency::Finish);
+    let stopped = |disk: &SimulatedDisk| {
+        let mut simulation = open_until(disk, Kind::Plain, &stop)?;
+        assert_eq!((simulation.core.seeds_taken, simulation.core.seeds_complete), (SEEDS_AT_A_TIME, false));
+        simulation.core.finish(simulation.now).map_err(SetupError::Core)
+    };
+    let cuts = Cuts { outcomes: 2, seed: 9, ..Cuts::default() };
+    let checked = cuts.for_each(
+        |disk| {
+            if stopped(disk).is_ok()
+                && let Ok(mut again) = open(disk, Kind::Plain)
+            {
+                drop(again.drive(20));
+            }
+        },
+        |disk, (), _| recover(disk, Kind::Plain, &expected),
+    );
+    assert!(checked > 200, "only {checked} cuts");
 }
 
 /// A disk that is full, and has room again.

@@ -232,10 +232,10 @@ impl Core {
         self.journal.length() >= MUCH
     }
 
-    /// Bytes on disk of state and results: all but configuration and statistics, which are small.
+    /// Bytes on disk of state, results and statistics: all but configuration and summary, which are small.
     pub(crate) fn disk_bytes(&self) -> u64 {
         let log = self.keeper.as_ref().map_or(0, |keeper| keeper.log.length() + keeper.manifest_bytes);
-        let results = self.files.as_ref().map_or(0, ResultFiles::bytes);
+        let results = self.files.as_ref().map_or(0, ResultFiles::bytes) + self.statistics_bytes;
         log + self.seeds.length + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
     }
 

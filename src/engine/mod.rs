@@ -56,5 +56,6 @@ pub use explain::{Cause, ExplainError, Explanation, Fate, Found, Tried};
 pub use observer::{Event, Observer, Silent, TrapAlarm, TrapKind};
 pub use plan::{FilterPlan, PlanError, plan};
 pub use robots::{RobotsError, robots_verdict};
+pub use seeds::SeedSpool;
 pub use shutdown::{StopHandle, Urgency};
 pub use status::{Disk, FrontierStatus, Standing, Status, StatusError, Waiting};

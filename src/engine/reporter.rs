@@ -51,6 +51,7 @@ impl Reporter {
         {
             self.next_line = self.next_line.after(self.shared.config.stats_interval).max(now);
             directory.statistics(&snapshot)?;
+            core.statistics_bytes = directory.statistics_bytes();
         }
         Ok(())
     }

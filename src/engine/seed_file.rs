@@ -12,11 +12,13 @@ use std::sync::PoisonError;
 
 use super::core::{Core, CoreError};
 use super::crawl::SetupError;
+use super::plan::{PlanError, plan_beside};
 use super::shutdown::StopHandle;
 use crate::config::seeds::LONGEST_LINE;
-use crate::config::{Config, HeaderScope, ScopeKind};
+use crate::config::{Config, ConfigError, HeaderScope, ScopeKind};
 use crate::fetch::SeedHost;
 use crate::frontier::Moment;
+use crate::human;
 use crate::model::{LinkBatch, Via};
 use crate::store::{FileSystem, Seal, StateError, Storage};
 use crate::url::{Canonicalizer, KeySecret};
@@ -94,16 +96,22 @@ pub(super) struct SeedList {
     /// How many there are.
     pub(super) seeds: u64,
     /// Their hosts, where anybody asks for them.
-    pub(super) hosts: Vec<SeedHost>,
+    pub(super) hosts: HashSet<SeedHost>,
 }
 
 /// Bytes that a seed takes in the scope, while its table grows.
 const SEED_BYTES: u64 = 24;
 /// Bytes that the host of a seed takes for the address guard and for headers, while that is made.
 const SEED_HOST_BYTES: u64 = 320;
+/// Hosts gathered before it is looked whether they still fit.
+const HOSTS_AT_A_TIME: usize = 1024;
 
 impl SeedList {
     /// Goes through the seeds.
+    ///
+    /// # Errors
+    /// Where one cannot be read, it is to stop, or their hosts do not fit into the budget: they are not gathered
+    /// further than it goes.
     pub(super) fn read(
         seeds: impl Iterator<Item = Result<String, StateError>>,
         canonicalizer: &Canonicalizer,
@@ -112,19 +120,42 @@ impl SeedList {
     ) -> Result<Self, SetupError> {
         let for_headers = !config.headers.is_empty() && config.header_scope == HeaderScope::Seeds;
         let wanted = !config.allow_private || for_headers;
-        let (mut count, mut hosts) = (0, HashSet::new());
+        let mut list = Self::default();
         let sitemaps = config.sitemap.iter().filter_map(|text| canonicalizer.parse(text).ok());
-        hosts.extend(sitemaps.filter(|_| wanted).filter_map(|target| SeedHost::of(&target.requested)));
+        list.hosts.extend(sitemaps.filter(|_| wanted).filter_map(|target| SeedHost::of(&target.requested)));
         for seed in seeds {
             stop.check()?;
             if let Ok(target) = canonicalizer.parse(&seed?) {
-                count += 1;
-                if wanted {
-                    hosts.extend(SeedHost::of(&target.requested));
+                list.seeds += 1;
+                let is_new =
+                    wanted && SeedHost::of(&target.requested).is_some_and(|host| list.hosts.insert(host));
+                if is_new && list.hosts.len().is_multiple_of(HOSTS_AT_A_TIME) {
+                    list.check_hosts(config)?;
                 }
             }
         }
-        Ok(Self { seeds: count, hosts: hosts.into_iter().collect() })
+        Ok(list)
+    }
+
+    /// Fails where the hosts met so far do not fit beside the least that everything else needs.
+    fn check_hosts(&self, config: &Config) -> Result<(), SetupError> {
+        match plan_beside(config, self.bytes(config)) {
+            Err(PlanError::Budget(ConfigError::Memory { given, .. })) => {
+                let hosts = self.hosts.len();
+                let problem = format!(
+                    "the seeds name more hosts than fit, and {hosts} of them take {} alone; give more",
+                    human::bytes(hosts as u64 * SEED_HOST_BYTES)
+                );
+                Err(SetupError::Config(ConfigError::Value { option: "memory", value: given, problem }))
+            }
+            Err(error) => Err(error.into()),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// The hosts alone.
+    pub(super) fn into_hosts(self) -> Vec<SeedHost> {
+        self.hosts.into_iter().collect()
     }
 
     /// Bytes of memory that grow with the seeds.
@@ -134,13 +165,15 @@ impl SeedList {
     }
 }
 
-/// Seeds taken in at a time.
-const SEEDS_AT_A_TIME: u64 = 128;
+/// Seeds taken in at a time, usually.
+pub(super) const SEEDS_AT_A_TIME: u64 = 128;
 
 /// How seeds are taken in.
 pub(super) struct Taking<'a> {
     pub(super) canonicalizer: &'a Canonicalizer,
     pub(super) secret: &'a KeySecret,
+    /// Seeds after which what was taken in is written down.
+    pub(super) at_a_time: u64,
     /// Whoever may ask to stop; what has not been taken in by then is left.
     pub(super) stop: &'a StopHandle,
     /// Bytes on disk at which the crawl stops; what has not been taken in by then is left as well.
@@ -174,7 +207,7 @@ impl Taking<'_> {
                 let key = self.secret.key(&target.canonical);
                 batch.push(&target.requested, target.parts.origin_length, key, Via::Seed, None);
             }
-            if met - core.seeds_taken >= SEEDS_AT_A_TIME || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
+            if met - core.seeds_taken >= self.at_a_time || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
                 core.add_seeds(&std::mem::take(&mut batch), met, true)?;
                 core.keep(Moment::START)?;
                 if self.stop.is_requested() || self.most_disk.is_some_and(|most| core.disk_bytes() >= most) {

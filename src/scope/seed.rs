@@ -2,10 +2,12 @@
 //!
 //! Whoever gathers seeds (command line, lists, the builder) asks here, so that a text is a seed
 //! everywhere or nowhere. A seed need not be in scope, since it makes the scope; but what says of a URL alone that a
-//! server goes on for ever (its length and [`Shape`]) holds for seeds too.
+//! server goes on for ever (its length and [`Shape`]) holds for seeds too. Seeds are kept as they are written, one a
+//! line, so that no more may be written than a line holds, whatever of it is requested.
 
 use super::{Shape, canonical_rules};
 use crate::config::Config;
+use crate::config::seeds::LONGEST_LINE;
 use crate::model::SkipReason;
 use crate::url::{Canonicalizer, Reject, Target, without_userinfo};
 
@@ -24,6 +26,9 @@ pub enum SeedRefusal {
         /// What is wrong with it.
         reject: Reject,
     },
+    /// With all that is not requested (a fragment, say) it is longer than a line of seeds may be.
+    #[error("'{0}...' is longer than {LONGEST_LINE} bytes as it is written; leave out what follows a '#'")]
+    TooLongAsWritten(String),
     /// It has too many bytes.
     #[error("'{text}' is longer than --max-url-length {most}")]
     TooLong {
@@ -43,6 +48,9 @@ pub enum SeedRefusal {
         reason: SkipReason,
     },
 }
+
+/// Characters of a text that are told where it is longer than any line.
+const TOLD: usize = 60;
 
 /// Judges seeds by a configuration.
 ///
@@ -79,6 +87,9 @@ impl SeedJudge {
     pub fn judge(&self, written: &str) -> Result<Target, SeedRefusal> {
         let written = written.trim();
         let text = || without_userinfo(written).into_owned();
+        if written.len() > LONGEST_LINE {
+            return Err(SeedRefusal::TooLongAsWritten(text().chars().take(TOLD).collect()));
+        }
         if written.contains(|character: char| character.is_control()) {
             return Err(SeedRefusal::ControlCharacter(text()));
         }
@@ -107,6 +118,7 @@ mod tests {
         for (written, told) in [
             ("http://u:secret@a.test/x\u{7}y", "give each URL on its own"),
             ("http://a.test/\nhttp://b.test/", "give each URL on its own"),
+            (&format!("http://u:secret@a.test/#{}", "x".repeat(LONGEST_LINE)), "longer than 65536 bytes"),
             ("a.test/x", "no scheme"),
             ("ftp://u:secret@a.test/", "only http and https"),
             (&format!("http://u:secret@a.test/{}", "x".repeat(60)), "longer than --max-url-length 60"),
@@ -117,7 +129,10 @@ mod tests {
             let refusal = judge.judge(written).expect_err(written).to_string();
             assert!(refusal.contains(told) && !refusal.contains("secret"), "{refusal}");
         }
-        for written in ["http://a.test", "\t https://u:secret@a.test/a/b/c \r\n", "http://a.test/a/a/?q&q"] {
+        let fitting = format!("http://a.test/#{:x<1$}", "", LONGEST_LINE - "http://a.test/#".len());
+        for written in
+            [&fitting, "http://a.test", "\t https://u:secret@a.test/a/b/c \r\n", "http://a.test/a/a/?q&q"]
+        {
             assert!(judge.judge(written).is_ok(), "{written}");
         }
     }

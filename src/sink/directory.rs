@@ -13,8 +13,8 @@ use super::configuration::{CONFIGURATION, check_configuration, write_configurati
 use super::{LineFile, pretty_json};
 use crate::store::{DirectoryLock, LockError, StateError, lock_file, replace_file, sync_directory};
 
-/// What a crawl leaves beside `state/`; `--fresh` deletes these and nothing else. The
-/// configuration is the first to go: without it nobody takes the rest for a crawl.
+/// What a crawl leaves beside `state/`, which `--fresh` deletes with them, and nothing else. The configuration
+/// is the first to go, so that nobody goes on with what a deletion cut short leaves: see [`holds_crawl`].
 const FILES: [&str; 8] = [
     CONFIGURATION,
     "report.html",
@@ -25,6 +25,9 @@ const FILES: [&str; 8] = [
     "skipped.jsonl",
     "pages.jsonl",
 ];
+
+/// The lock, which every crawl has, and which stays.
+const LOCK: &str = "state/lock";
 
 /// Why a crawl directory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -237,6 +240,11 @@ impl CrawlDirectory {
         }
     }
 
+    /// Bytes of `stats.jsonl`.
+    pub fn statistics_bytes(&self) -> u64 {
+        self.statistics.as_ref().map_or(0, LineFile::length)
+    }
+
     /// Writes `summary.json` whole.
     pub fn summary<T: serde::Serialize>(&self, summary: &T) -> io::Result<()> {
         replace_file(&self.path.join("summary.json"), pretty_json(summary)?.as_bytes())
@@ -251,7 +259,7 @@ impl Drop for CrawlDirectory {
         // Whatever cannot be deleted is empty and harms nobody.
         let _ = fs::remove_file(self.incoming_seeds());
         if !self.made.is_empty() {
-            let _ = fs::remove_file(self.path.join("state/lock"));
+            let _ = fs::remove_file(self.path.join(LOCK));
         }
         unmake(&self.made);
     }
@@ -278,14 +286,14 @@ fn claim_lock(path: &Path) -> Result<DirectoryLock, DirectoryError> {
 
 /// The lock of a directory in which there is a crawl, and so should be a place for it.
 fn lock_crawl(path: &Path) -> Result<DirectoryLock, DirectoryError> {
-    lock(path, |source| StateError::io(&path.join("state/lock"))(source).into())
+    lock(path, |source| StateError::io(&path.join(LOCK))(source).into())
 }
 
 fn lock(
     path: &Path,
     unusable: impl FnOnce(io::Error) -> DirectoryError,
 ) -> Result<DirectoryLock, DirectoryError> {
-    lock_file(&path.join("state/lock")).map_err(|error| match error {
+    lock_file(&path.join(LOCK)).map_err(|error| match error {
         LockError::Held { holder } => DirectoryError::InUse { path: path.into(), holder },
         LockError::Io(source) => unusable(source),
     })
@@ -297,7 +305,7 @@ fn refuse_strangers(path: &Path) -> Result<(), DirectoryError> {
     if !path.is_dir() {
         return foreign("is no directory");
     }
-    let ours = path.join("crawl.toml").is_file() || path.join("state/lock").is_file();
+    let ours = path.join(CONFIGURATION).is_file() || has_state(path);
     let mut entries =
         fs::read_dir(path).map_err(|source| DirectoryError::Io { path: path.into(), source })?;
     if ours || entries.next().is_none() {
@@ -317,31 +325,39 @@ fn refuse_crawls(path: &Path) -> Result<(), DirectoryError> {
     Err(DirectoryError::Unfinished(path.into()))
 }
 
+/// Whether there is in a directory what only a crawl makes. What lies beside may have the names of its results
+/// and be somebody else's.
+fn has_state(path: &Path) -> bool {
+    path.join(LOCK).is_file()
+}
+
 /// Whether a directory holds a crawl that has begun.
 ///
 /// # Errors
-/// [`StateError::Damaged`] where there is what a crawl left and no configuration.
+/// [`StateError::Damaged`] where there is what a crawl left and no configuration: it is lost, or `--fresh` was
+/// killed while it deleted.
 pub fn holds_crawl(path: &Path) -> Result<bool, StateError> {
     let configuration = path.join(CONFIGURATION);
-    let found = match fs::metadata(&configuration) {
+    let error = match fs::metadata(&configuration) {
         Ok(found) if found.is_file() => return Ok(true),
-        Ok(_) => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(false),
-        Err(error) => Err(error),
+        Ok(_) => io::Error::from(io::ErrorKind::IsADirectory),
+        Err(error) => error,
     };
     let holds_something =
         |name: &&str| fs::metadata(path.join(name)).is_ok_and(|file| file.is_file() && file.len() > 0);
     // Without a configuration empty files are what a crawl left that could not begin.
-    if path.is_dir() && FILES.iter().any(holds_something) {
-        return found.map_err(StateError::io(&configuration)).map(|()| true);
-    }
-    match found {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Err(StateError::io(&configuration)(error))
-        }
+    let left = has_state(path) && FILES.iter().any(holds_something);
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => Err(StateError::io(&configuration)(error)),
+        io::ErrorKind::NotFound if left => Err(StateError::damaged(&configuration, 0, MISSING)),
+        _ if left => Err(StateError::io(&configuration)(error)),
         _ => Ok(false),
     }
 }
+
+/// What is told where there is a crawl but for its configuration.
+const MISSING: &str = "it is missing, though other files of a crawl are there; put it back, \
+    or delete them by 'dragline crawl --fresh' and start over";
 
 /// Whether a directory holds a crawl that has nothing left to do.
 pub fn is_complete(path: &Path) -> bool {

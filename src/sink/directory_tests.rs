@@ -67,3 +67,51 @@ fn a_strangers_directory_is_left_alone() {
     let below = CrawlDirectory::claim(&folder.path().join("thesis.txt/x"), false).expect_err("a file");
     assert!(matches!(below, DirectoryError::Io { .. }));
 }
+
+#[test]
+fn what_a_deletion_cut_short_leaves_is_told_of_with_the_remedy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("crawl");
+    drop(begun(&path, false));
+    fs::write(path.join("pages.jsonl"), "{}\n").expect("written");
+    fs::remove_file(path.join(CONFIGURATION)).expect("removed");
+    let errors = [
+        holds_crawl(&path).expect_err("half a crawl").to_string(),
+        CrawlDirectory::reopen(&path).expect_err("half a crawl").to_string(),
+        CrawlDirectory::claim(&path, false).expect_err("half a crawl").to_string(),
+    ];
+    assert!(errors.iter().all(|error| error.contains("--fresh")), "{errors:?}");
+    drop(begun(&path, true));
+    assert!(holds_crawl(&path).expect("whole") && !path.join("pages.jsonl").exists());
+}
+
+#[test]
+fn results_without_a_state_are_no_crawl() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("summary.json"), "{}").expect("written");
+    assert!(!holds_crawl(folder.path()).expect("readable"));
+    let refused = CrawlDirectory::reopen(folder.path()).expect_err("no crawl");
+    assert!(matches!(refused, DirectoryError::NoCrawl(_)), "{refused}");
+    for fresh in [false, true] {
+        let refused = CrawlDirectory::claim(folder.path(), fresh).expect_err("not ours");
+        assert!(matches!(refused, DirectoryError::Foreign { .. }), "{refused}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1, "it is left alone");
+}
+
+#[test]
+fn statistics_are_counted_those_of_earlier_processes_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("crawl");
+    let bytes = || fs::metadata(path.join("stats.jsonl")).expect("there").len();
+    let mut directory = begun(&path, false);
+    assert_eq!(directory.statistics_bytes(), 0);
+    for _ in 0..2 {
+        directory.statistics(&"a line").expect("written");
+        assert_eq!(directory.statistics_bytes(), bytes());
+        drop(directory);
+        directory = CrawlDirectory::reopen(&path).expect("reopened");
+        assert_eq!(directory.statistics_bytes(), bytes());
+    }
+    assert_eq!(bytes(), 2 * "\"a line\"\n".len() as u64);
+}

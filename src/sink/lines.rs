@@ -102,6 +102,11 @@ impl LineFile {
         Ok(Self { file, buffer: Vec::new(), length, poisoned: false })
     }
 
+    /// Bytes of whole lines that the system has been given.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     /// Appends a value.
     pub fn write<T: serde::Serialize>(&mut self, value: &T) -> io::Result<()> {
         encode_line(value, &mut self.buffer)?;

@@ -1,9 +1,11 @@
 //! `--max-disk`: the crawl stops before its directory takes more, whatever it is that takes it, and goes on
 //! with more.
 
-use crate::harness::{Run, crawl_into, resumed};
+use crate::harness::{Run, crawl_into, dragline, finish, resumed};
 use crate::server::{Answer, Script, Server, page};
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
@@ -84,6 +86,43 @@ fn seeds_that_take_more_than_max_disk_are_refused() {
     assert!(run.stderr.contains("--max-disk") && run.stderr.contains("seeds"), "{}", run.stderr);
     assert!(!output.exists(), "nothing is left behind");
     assert_eq!(server.asked(), 0);
+}
+
+/// Nobody closes the pipe, so that a crawl which read on would never end.
+#[test]
+fn seeds_without_end_are_refused_once_they_pass_max_disk() {
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let mut command = dragline();
+    command.args(["crawl", "-i", "-", "--max-disk", "16MiB", "-o"]).arg(&output).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let line = format!("http://a.test/{}\n", "x".repeat(1900));
+    let writer = std::thread::spawn(move || while pipe.write_all(line.as_bytes()).is_ok() {});
+    let run = finish(child, &output);
+    writer.join().unwrap();
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
+    assert!(run.stderr.contains("--max-disk") && run.stderr.contains("seeds"), "{}", run.stderr);
+    assert!(!output.exists(), "nothing is left behind");
+}
+
+#[test]
+fn statistics_count_for_max_disk() {
+    let server = site();
+    let directory = TempDir::new().unwrap();
+    let output = directory.path().join("crawl");
+    let run = crawl_into(&output, &[server.url("/c190").as_str(), "--delay", "0s", "--max-pages", "1"]);
+    assert_eq!(run.code, Some(11), "{}", run.stderr);
+    let statistics = output.join("stats.jsonl");
+    let line = std::fs::read_to_string(&statistics).unwrap();
+    let times = usize::try_from(16 * MIB).unwrap() / line.len() + 1;
+    std::fs::write(&statistics, line.repeat(times)).unwrap();
+    let asked = server.asked();
+    let full = resumed(&output, &["--max-pages", "100", "--max-disk", "16MiB"]);
+    assert_eq!(full.code, Some(13), "{}", full.stderr);
+    assert_eq!(server.asked(), asked, "nothing more is asked for");
+    let more = resumed(&output, &["--max-disk", "1GiB"]);
+    assert_eq!((more.code, more.pages.len()), (Some(0), 11), "{}", more.stderr);
 }
 
 #[test]

@@ -321,12 +321,31 @@ fn a_limit_of_a_host_holds_across_a_stop() {
 fn seeds_on_many_hosts_stay_inside_the_budget_or_are_refused() {
     let directory = TempDir::new().unwrap();
     let seeds = directory.path().join("seeds");
-    let list: Vec<String> = (0..200_000).map(|n| format!("http://h{n}.x.test:9/")).collect();
+    let list: Vec<String> = (0..300_000).map(|n| format!("http://h{n}.x.test:9/")).collect();
     std::fs::write(&seeds, list.join("\n")).unwrap();
     let output = directory.path().join("crawl");
     let arguments = ["-i", seeds.to_str().unwrap(), "--resolve", "*.x.test:127.0.0.1", "--delay", "0s"];
-    let run = crawl_into(&output, &[&arguments[..], &["--memory", "20MiB"]].concat());
-    assert_eq!(run.code, Some(3), "{}", run.stderr);
-    assert!(run.stderr.contains("smallest budget"), "{}", run.stderr);
-    assert!(!output.exists(), "nothing is left behind");
+    for (memory, bytes) in [("17MiB", 17 << 20), ("20MiB", 20 << 20)] {
+        let mut child = start(&output, &[&arguments[..], &["--memory", memory]].concat());
+        let peak = peak(&mut child);
+        let run = finish(child, &output);
+        assert_eq!(run.code, Some(3), "{}", run.stderr);
+        assert!(run.stderr.contains("--memory") && run.stderr.contains("hosts"), "{}", run.stderr);
+        assert!(peak.is_none_or(|peak| (1..=bytes).contains(&peak)), "{peak:?} of {bytes} bytes");
+        assert!(!output.exists(), "nothing is left behind");
+    }
+}
+
+/// The most memory that a process was seen to have resident, until it ends; none where the system does not tell.
+fn peak(child: &mut std::process::Child) -> Option<u64> {
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = std::fs::exists("/proc/self/status").unwrap().then_some(0);
+    while child.try_wait().unwrap().is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        peak = peak.max(kilobytes.map(|kilobytes| kilobytes * 1024));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    peak
 }

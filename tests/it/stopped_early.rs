@@ -81,18 +81,19 @@ fn a_signal_while_many_seeds_are_taken_in_loses_none() {
         let log = crate::chain::log(&output);
         std::fs::metadata(log).is_ok_and(|file| file.len() > 10_000)
     };
-    let moments: [(&str, &dyn Fn() -> bool); 3] = [
-        ("seeds are read", &|| output.join("state/seeds.new").exists()),
-        ("the crawl has begun", &|| output.join("crawl.toml").exists()),
-        ("seeds are taken in", &log),
+    let moments: [(&str, bool, &dyn Fn() -> bool); 3] = [
+        ("seeds are read", false, &|| output.join("state/seeds.new").exists()),
+        ("the crawl has begun", true, &|| output.join("crawl.toml").exists()),
+        ("seeds are taken in", true, &log),
     ];
-    for (what, so) in moments {
+    for (what, begun, so) in moments {
         let mut command = dragline();
         command.args(["crawl", "--delay", "0s", "--allow-private", "-i"]).arg(&list).arg("-o").arg(&output);
         let mut child = command.spawn().unwrap();
         until(what, so);
         interrupt(&child);
         assert_eq!(wait(&mut child), Some(10), "{what}");
+        assert!(output.exists() || !begun, "{what}: what has begun is kept");
         if output.exists() {
             let run = resumed(&output, &["--max-pages", "1"]);
             assert_eq!(run.code, Some(11), "{what}: {}", run.stderr);
