@@ -13,7 +13,7 @@ use crate::engine::job::{Job, Outcome, Verdict};
 use crate::engine::keeper::Pace;
 use crate::engine::next::Next;
 use crate::engine::plan;
-use crate::engine::seed_file::Taking;
+use crate::engine::seed_file::{SEEDS_AT_A_TIME, Taking};
 use crate::engine::setup::Parts;
 use crate::engine::shutdown::StopHandle;
 use crate::engine::worker::new_outcome;
@@ -117,7 +117,9 @@ impl KeptProbe {
         };
         let (mut core, secret) = open(parts)?;
         let (stop, most_disk) = (StopHandle::default(), None);
-        let taking = Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop, most_disk };
+        let at_a_time = SEEDS_AT_A_TIME;
+        let taking =
+            Taking { canonicalizer: &canonicalizer, secret: &secret, stop: &stop, most_disk, at_a_time };
         taking.take(&mut core, seeds.iter().cloned().map(Ok), &[])?;
         Ok(Self { core, secret, canonicalizer, scope, now: Moment::START })
     }
