@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use dragline::engine::SetupError;
 use dragline::engine::probe::{Answered, KeptProbe};
 use dragline::stats::Counters;
 use dragline_fuzz::{Files, MemoryDisk, crawls, lay, links, options, peak_of, seeds};
@@ -16,8 +17,8 @@ const PAGES: u64 = 24;
 /// Bytes that going on may take beside the files.
 const CORE_BYTES: usize = 24 << 20;
 
-fn resume(disk: &MemoryDisk) -> Option<KeptProbe> {
-    KeptProbe::resume(Arc::new(disk.clone()), Path::new(DIRECTORY), &options(), &seeds()).ok()
+fn resume(disk: &MemoryDisk) -> Result<KeptProbe, SetupError> {
+    KeptProbe::resume(Arc::new(disk.clone()), Path::new(DIRECTORY), &options(), &seeds())
 }
 
 /// Goes on; what the disk holds of it may turn out to be damaged at any moment.
@@ -41,7 +42,7 @@ fn counts(probe: &KeptProbe) -> Vec<(u64, u64)> {
 
 /// What is kept can be gone on from, and is what was kept.
 fn comes_back(disk: &MemoryDisk, probe: &KeptProbe) {
-    let again = resume(disk).expect("what was kept can be gone on from");
+    let again = resume(disk).unwrap_or_else(|error| panic!("what was kept cannot be gone on from: {error}"));
     assert_eq!(counts(&again), counts(probe));
     assert_eq!(again.waiting(), probe.waiting());
 }
@@ -50,7 +51,7 @@ fuzz_target!(init: lay(|| crawls().iter().map(Files::to_input).collect()), |byte
     let disk = Files::parse(bytes).on_disk(Path::new(DIRECTORY));
     let (probe, peak) = peak_of(|| resume(&disk));
     assert!(peak <= CORE_BYTES + 300 * bytes.len(), "{peak} bytes for files of {}", bytes.len());
-    let Some(mut probe) = probe else { return };
+    let Ok(mut probe) = probe else { return };
     if probe.checkpoint().is_err() {
         return;
     }

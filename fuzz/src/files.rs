@@ -75,7 +75,7 @@ fn known(name: &str) -> Option<PathBuf> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     let is_file = file.len() < 40 && !file.starts_with('.') && file.bytes().all(plain);
     let folder = path.parent()?.to_str()?;
-    (is_file && FOLDERS.contains(&folder)).then(|| Path::new(folder).join(file))
+    (is_file && FOLDERS.contains(&folder) && !FOLDERS.contains(&name)).then(|| Path::new(folder).join(file))
 }
 
 /// What all crawls here are made with: so little memory that a few pages get onto the disk, and a filter so

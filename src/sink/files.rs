@@ -145,19 +145,25 @@ impl RecoveringFiles {
     /// Opens the files of which the manifest names numbers and what they held, and reads the ends of that.
     ///
     /// # Errors
-    /// [`StateError::Damaged`] where one is missing, shorter or ends otherwise, or there is no such number.
+    /// [`StateError::Damaged`] where one is missing, shorter or ends otherwise, is named twice, or there is
+    /// no such number.
     pub fn open(
         storage: &dyn Storage,
         directory: &Path,
         seals: &[(u64, SinkSeal)],
     ) -> Result<Self, StateError> {
-        let open = |(number, seal): &(u64, SinkSeal)| {
-            let problem = "it names a file of results that there is not";
-            let unknown = || StateError::damaged(Path::new("state/MANIFEST"), 0, problem);
+        let wrong = |problem| StateError::damaged(Path::new("state/MANIFEST"), 0, problem);
+        let mut files: Vec<(ResultFile, RecoveringSink)> = Vec::new();
+        for (number, seal) in seals {
+            let unknown = || wrong("it names a file of results that there is not");
             let file = ResultFile::of(*number).ok_or_else(unknown)?;
-            Ok((file, RecoveringSink::open(storage, &directory.join(file.name()), *seal)?))
-        };
-        Ok(Self(seals.iter().map(open).collect::<Result<_, _>>()?))
+            // whatever one of the two cut off the other would miss
+            if files.iter().any(|(named, _)| *named == file) {
+                return Err(wrong("it names a file of results twice"));
+            }
+            files.push((file, RecoveringSink::open(storage, &directory.join(file.name()), *seal)?));
+        }
+        Ok(Self(files))
     }
 
     /// Reads all that manifest and log have named so far.
@@ -193,5 +199,26 @@ impl RecoveringFiles {
     pub fn finish(self) -> Result<ResultFiles, StateError> {
         let finish = |(file, sink): (ResultFile, RecoveringSink)| sink.finish().map(|sink| (file, sink));
         Ok(ResultFiles::over(self.0.into_iter().map(finish).collect::<Result<_, _>>()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::FileSystem;
+
+    #[test]
+    fn a_file_that_is_named_twice_or_unknown_is_damage() {
+        let directory = tempfile::tempdir().expect("a folder");
+        ResultFiles::create(&FileSystem, directory.path(), true).expect("created");
+        let open = |numbers: &[u64]| {
+            let seals: Vec<_> = numbers.iter().map(|number| (*number, SinkSeal::default())).collect();
+            RecoveringFiles::open(&FileSystem, directory.path(), &seals).map(drop)
+        };
+        assert!(open(&[0, 1, 2]).is_ok());
+        for (numbers, problem) in [(&[0, 1, 0][..], "twice"), (&[0, 99], "there is not")] {
+            let error = open(numbers).expect_err("damaged").to_string();
+            assert!(error.contains("state/MANIFEST") && error.contains(problem), "{error}");
+        }
     }
 }
