@@ -82,8 +82,9 @@ fn allow_all() -> RobotsAnswer {
     RobotsAnswer::Rules(Arc::new(RobotsRules::allow_all()))
 }
 
-/// What the next piece of a robots.txt may add to its rules: 32 KiB are 4,096 of twenty bytes at most.
-const GROWTH: usize = 80 << 10;
+/// What the next piece of a robots.txt may add to its rules: 32 KiB are 4,096 of twenty bytes at most, or
+/// a line of octets that become three each.
+const GROWTH: usize = 128 << 10;
 /// Bytes of rules that come without a lease; most robots.txt have fewer.
 const FREE_BYTES: usize = 16 << 10;
 
@@ -109,15 +110,15 @@ async fn request(
             let mut reader = RobotsReader::new(&config.robots_agent);
             while let Some(piece) = response.chunk().await? {
                 reader.feed(piece);
-                let held = reader.held_bytes();
-                if held > FREE_BYTES {
-                    response.also_hold(held + GROWTH).await;
+                let most = reader.most_bytes();
+                if most > FREE_BYTES {
+                    response.also_hold(most + GROWTH).await;
                 }
             }
-            let held = reader.held_bytes();
-            if held > FREE_BYTES {
+            let most = reader.most_bytes();
+            if most > FREE_BYTES {
                 // packing takes up to eight bytes more for a rule of twenty
-                response.also_hold(held + held * 2 / 5).await;
+                response.also_hold(most + most * 2 / 5).await;
             }
             let rules = reader.finish();
             let mut held = response.finish_holding().1;
