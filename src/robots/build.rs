@@ -17,6 +17,10 @@ pub(super) fn counted(octet: Octet) -> u32 {
     if escaped { 3 } else { 1 }
 }
 
+/// Octets of a normalized rule at most, which are half as many of literals at least: a URL of 64 KiB has no
+/// more, were each of them escaped. (Of half a megabyte outside US-ASCII a rule would come to 1.5 MB.)
+pub(super) const LONGEST_RULE: usize = 2 * (3 << 16);
+
 /// Gathers rules in the order of the file.
 #[derive(Debug, Default)]
 pub(super) struct RuleListBuilder {
@@ -36,8 +40,8 @@ impl RuleListBuilder {
         self.text.capacity() + self.rules.capacity() * size_of::<Rule>()
     }
 
-    /// Adds a rule; one that is no path pattern (empty, or without a `/` or `*`
-    /// in front) can match no path and is left out, which `false` tells.
+    /// Adds a rule; one that is no path pattern (empty, or without a `/` or `*` in front), or is
+    /// longer than any URL, can match no path and is left out, which `false` tells.
     pub(super) fn push(&mut self, value: &[u8], allow: bool, line: u32) -> bool {
         if !matches!(value.first(), Some(b'/' | b'*')) {
             return false;
@@ -54,6 +58,10 @@ impl RuleListBuilder {
                 _ => write(octet, |octet| self.text.push(octet)),
             }
             octets_counted += counted(octet);
+            if self.text.len() - start > LONGEST_RULE {
+                self.text.truncate(start);
+                return false;
+            }
         }
         if self.text[start..].last() == Some(&WILD) {
             self.text.pop();

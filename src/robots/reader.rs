@@ -3,6 +3,7 @@
 //! Owns the size limit, encodings and ends of lines; what the lines mean is
 //! [`parse`](super::parse)'s. Beside the rules only a line that is not over yet is held.
 
+use super::build::LONGEST_RULE;
 use super::line::read;
 use super::parse::Groups;
 use super::{MAX_BYTES, RobotsRules};
@@ -90,9 +91,9 @@ impl<'a> RobotsReader<'a> {
     }
 
     /// Bytes that it may come to hold as soon as the line ends that is not over yet: its octets outside
-    /// US-ASCII become three each, and the line is held meanwhile.
+    /// US-ASCII become three each, up to the longest rule, and the line is held meanwhile.
     pub fn most_bytes(&self) -> usize {
-        self.held_bytes() + 3 * (self.first.len() + self.line.len())
+        self.held_bytes() + (3 * (self.first.len() + self.line.len())).min(LONGEST_RULE)
     }
 
     /// The rules, once the file is over.
@@ -239,6 +240,23 @@ mod tests {
         let cut = RobotsRules::parse(one_more.as_bytes(), "spinner");
         assert!(cut.truncated() && cut.allowed("/last"));
         assert_eq!(in_pieces(one_more.as_bytes(), vec![at]), cut);
+    }
+
+    #[test]
+    fn a_rule_that_is_longer_than_any_url_is_left_out() {
+        let rules = |length| {
+            let rule = "\u{e9}".repeat(length / 6);
+            RobotsRules::parse(
+                format!("User-agent: *\nDisallow: /{rule}\nDisallow: /b").as_bytes(),
+                "spinner",
+            )
+        };
+        let (longest, longer) = (rules(LONGEST_RULE - 6), rules(LONGEST_RULE + 6));
+        assert_eq!((longest.rule_count(), longest.ignored_lines()), (2, 0));
+        assert_eq!((longer.rule_count(), longer.ignored_lines()), (1, 1));
+        assert!(!longer.allowed("/b") && longer.memory_bytes() < 1 << 10);
+        let stars = format!("User-agent: *\nDisallow: /{}", "*".repeat(400_000));
+        assert!(!RobotsRules::parse(stars.as_bytes(), "spinner").allowed("/"), "a run of * is short");
     }
 
     #[test]
