@@ -34,6 +34,7 @@
 //! | HTML, binary, invalid UTF-8 | lines that can be read count, others do not | 2.3 |
 //! | long lines | never cut: a shortened rule would cover paths that it does not name | 2.5 |
 //! | size | the first [`MAX_BYTES`]; a line that crosses the limit does not count | 2.5 |
+//! | rules longer than 384 KiB as they are compared | ignored: no URL of 64 KiB can match one | 2.5 |
 //! | `Crawl-delay` | speaks to the agents of its group that are named above it; the longest counts where several do; what is no finite, non-negative decimal number is ignored | beyond the RFC |
 //! | `Sitemap` | belongs to no group; listed as written | 2.2.4 |
 
