@@ -261,9 +261,11 @@ mod tests {
 
     #[test]
     fn what_the_end_of_a_line_takes_is_told_before() {
-        for line in
-            [b"Disallow: /".to_vec(), vec![0xff; 70_000], [&b"Disallow: /"[..], &[0xff; 200_000]].concat()]
-        {
+        for line in [
+            b"Disallow: /".to_vec(),
+            vec![0xff; 70_000],
+            [&b"Disallow: /"[..], &vec![0xff; 200_000]].concat(),
+        ] {
             let mut reader = RobotsReader::new("spinner");
             reader.feed(b"User-agent: *\n");
             for piece in line.chunks(1 << 14) {
