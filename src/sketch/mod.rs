@@ -4,17 +4,39 @@
 //! too much, [`SeenOnce`] never takes what it has seen for new. [`SimHasher`] makes of a page's
 //! text a fingerprint that changes little where the text does.
 //!
+//! Others answer a question about a whole crawl, with bounds: how many different things there were ([`Distinct`]),
+//! how much two crawls have in common ([`Overlap`]), what was frequent ([`Frequent`], [`FrequentKeys`]), how often
+//! this one was met ([`CountMin`]) and how much more often than before ([`CountSketch`]), and what most numbers do
+//! not exceed ([`Quantiles`]). They take [`fingerprint`]s, the same in every crawl, so that those of
+//! several crawls can be merged and compared; [`file`] writes them down.
+//!
 //! The module must not know of URLs, hosts or pages, nor what a count leads to.
 
+mod count_min;
+mod count_sketch;
+mod distinct;
+mod estimate;
 mod faces;
+pub mod file;
+mod frequent;
 mod heavy;
 mod letters;
+mod overlap;
+mod quantiles;
+mod rows;
 mod seen;
 mod simhash;
 #[cfg(test)]
 mod tests;
 
+pub use count_min::{CountEstimate, CountMin, Update};
+pub use count_sketch::CountSketch;
+pub use distinct::Distinct;
+pub use estimate::{Estimate, MergeError, fingerprint};
 pub use faces::{Faces, NEAR};
+pub use frequent::{Frequent, FrequentItem, FrequentKey, FrequentKeys, MOST_TEXT};
 pub use heavy::HeavyHitters;
+pub use overlap::{Comparison, Overlap};
+pub use quantiles::Quantiles;
 pub use seen::SeenOnce;
 pub use simhash::{LEAST_WORDS, SimHasher, TEXT_BYTES, distance};

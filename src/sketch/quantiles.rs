@@ -1,0 +1,140 @@
+//! What a half, nine tenths, ninety-nine hundredths of all numbers do not exceed: a t-digest.
+//!
+//! Source: T. Dunning and O. Ertl, Computing Extremely Accurate Quantiles Using t-Digests (2019). Apache's
+//! `datasketches`, whose bytes its libraries in Java and C++ read, too.
+
+use datasketches::tdigest::TDigestMut;
+
+use super::MergeError;
+use super::estimate::MOST_WEIGHT;
+use crate::store::Malformed;
+
+/// What is said of it in an error.
+const NAME: &str = "quantile";
+
+/// How finely it divides the numbers.
+const COMPRESSION: u16 = 200;
+/// Groups of numbers that are held at most, of 16 bytes each.
+const MOST_GROUPS: usize = 2 * COMPRESSION as usize + 10;
+/// Numbers that wait to be grouped at most, for each group.
+const WAITING: usize = 4;
+
+/// The header of the library's bytes: words, version, family, and flags.
+const VERSION: u8 = 1;
+const FAMILY: u8 = 20;
+const IS_EMPTY: u8 = 1;
+const IS_ONE: u8 = 2;
+const IS_REVERSED: u8 = 4;
+
+/// Holds numbers in groups, smaller ones towards both ends, so that it is most exact there.
+///
+/// ```
+/// use dragline::sketch::Quantiles;
+///
+/// let mut latency = Quantiles::new();
+/// (1..=1000).for_each(|milliseconds| latency.add(f64::from(milliseconds)));
+/// assert!((latency.quantile(0.99).unwrap() - 990.0).abs() < 2.0);
+/// assert_eq!(latency.max(), Some(1000.0));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Quantiles {
+    digest: TDigestMut,
+}
+
+impl Quantiles {
+    /// One without numbers.
+    pub fn new() -> Self {
+        Self { digest: TDigestMut::new(COMPRESSION).expect("a compression within the library's limits") }
+    }
+
+    /// How finely it divides the numbers.
+    pub fn compression(&self) -> u16 {
+        self.digest.k()
+    }
+
+    /// Takes note of a number. What is no number, or infinite, is left out.
+    pub fn add(&mut self, number: f64) {
+        if self.count() < MOST_WEIGHT {
+            self.digest.update(number);
+        }
+    }
+
+    /// How many numbers there were.
+    pub fn count(&self) -> u64 {
+        self.digest.total_weight()
+    }
+
+    /// The number that a share of all (0 to 1) does not exceed. Nothing where there were none.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        self.digest.clone().quantile(share.clamp(0.0, 1.0)).ok().flatten()
+    }
+
+    /// The greatest number.
+    pub fn max(&self) -> Option<f64> {
+        self.digest.max_value()
+    }
+
+    /// The least number.
+    pub fn min(&self) -> Option<f64> {
+        self.digest.min_value()
+    }
+
+    /// Takes in the numbers of another one.
+    ///
+    /// # Errors
+    /// [`MergeError`] where the numbers are too many to be counted.
+    pub fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
+        MergeError::unless_countable(NAME, self.count(), other.count())?;
+        self.digest.merge(&other.digest);
+        Ok(())
+    }
+
+    /// Bytes that it takes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.digest.estimated_size()
+    }
+
+    /// Bytes that it takes at most, however many numbers it meets.
+    pub fn most_memory_bytes(&self) -> usize {
+        size_of::<Self>() + MOST_GROUPS * (1 + WAITING) * 16
+    }
+
+    /// Its bytes, as `datasketches` lays out a t-digest.
+    pub fn encode(&self) -> Vec<u8> {
+        self.digest.clone().serialize()
+    }
+
+    /// What was encoded.
+    ///
+    /// # Errors
+    /// [`Malformed`] where the bytes are not what [`encode`](Self::encode) made.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        check(bytes)?;
+        let digest = TDigestMut::deserialize(bytes).map_err(|_| Malformed)?;
+        if digest.total_weight() > MOST_WEIGHT { Err(Malformed) } else { Ok(Self { digest }) }
+    }
+}
+
+impl Default for Quantiles {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Refuses other layouts that the library reads, and more groups than there may be. The library looks at the numbers.
+fn check(bytes: &[u8]) -> Result<(), Malformed> {
+    let (header, rest) = bytes.split_first_chunk::<8>().ok_or(Malformed)?;
+    let [words, version, family, low, high, flags, 0, 0] = *header else { return Err(Malformed) };
+    let is_known = version == VERSION && family == FAMILY && u16::from_le_bytes([low, high]) == COMPRESSION;
+    let is_sized = match (words, flags & !IS_REVERSED, rest.split_first_chunk::<8>()) {
+        (1, IS_EMPTY, None) => rest.is_empty(),
+        (1, IS_ONE, Some((_, rest))) => rest.is_empty(),
+        (2, 0, Some((counts, rest))) => {
+            // none waits
+            let groups = u64::from_le_bytes(*counts) as usize;
+            (1..=MOST_GROUPS).contains(&groups) && rest.len() == 16 + 16 * groups
+        }
+        _ => false,
+    };
+    if is_known && is_sized { Ok(()) } else { Err(Malformed) }
+}
