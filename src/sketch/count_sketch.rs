@@ -59,25 +59,32 @@ impl CountSketch {
         }
     }
 
-    /// The sum of a fingerprint. Looks at the whole table.
+    /// By how much the sum of a key is off, in one case of twenty at most. Looks at the whole table.
     ///
-    /// What other keys add to a cell has the variance of what they add to all cells of the row, divided among these. By
-    /// Chebyshev's inequality that bounds how often a row is off by so many deviations, and the median of the rows
-    /// is off only where half of them are.
+    /// What other keys add to a key's cell is spread as what stands in all cells. So the numbers in the table tell what
+    /// only so small a share of them exceeds that in so few cases half of the rows are off by more, and with them their
+    /// median.
+    pub fn off_by(&self) -> f64 {
+        let mut sizes: Vec<u32> = self.cells.iter().map(|cell| cell.unsigned_abs()).collect();
+        let exceeding = (chance_of_a_row(self.shape.depth) * sizes.len() as f64) as usize;
+        let place = sizes.len() - 1 - exceeding.min(sizes.len() - 1);
+        f64::from(*sizes.select_nth_unstable(place).1)
+    }
+
+    /// The sum of a fingerprint. Looks at the whole table; who asks for many asks once what sums are
+    /// [off by](Self::off_by), and for each [`estimate_within`](Self::estimate_within).
     pub fn estimate(&self, fingerprint: u64) -> Estimate {
-        let rows = self.cells.chunks(self.shape.width);
-        let (mut sums, mut variances) = ([0.0; MOST_DEPTH], [0.0; MOST_DEPTH]);
-        for (row, (place, is_subtracted)) in self.shape.places(fingerprint).enumerate() {
+        self.estimate_within(fingerprint, self.off_by())
+    }
+
+    /// The sum of a fingerprint, where sums are off by so much.
+    pub fn estimate_within(&self, fingerprint: u64, off_by: f64) -> Estimate {
+        let mut sums = [0.0; MOST_DEPTH];
+        for (sum, (place, is_subtracted)) in sums.iter_mut().zip(self.shape.places(fingerprint)) {
             let cell = f64::from(self.cells[place]);
-            sums[row] = if is_subtracted { -cell } else { cell };
-            variances[row] = -cell * cell;
-        }
-        for (variance, row) in variances.iter_mut().zip(rows) {
-            let squares: f64 = row.iter().map(|cell| f64::from(*cell) * f64::from(*cell)).sum();
-            *variance = (*variance + squares).max(0.0) / (self.shape.width - 1) as f64;
+            *sum = if is_subtracted { -cell } else { cell };
         }
         let value = median(&mut sums[..self.shape.depth]);
-        let off_by = deviations(self.shape.depth) * median(&mut variances[..self.shape.depth]).sqrt();
         Estimate { value, lower: value - off_by, upper: value + off_by }
     }
 
@@ -143,14 +150,14 @@ fn median(numbers: &mut [f64]) -> f64 {
     if numbers.len() % 2 == 1 { numbers[middle] } else { f64::midpoint(numbers[middle - 1], numbers[middle]) }
 }
 
-/// By how many standard deviations of a row the median of so many rows is off in one case of twenty, at most.
-fn deviations(rows: usize) -> f64 {
+/// The chance with which each of so many rows may be off, for half of them to be so in one case of twenty.
+fn chance_of_a_row(rows: usize) -> f64 {
     let (mut safe, mut risky) = (0.0, 1.0);
-    for _ in 0..50 {
+    for _ in 0..30 {
         let chance = f64::midpoint(safe, risky);
         if chance_of_half(rows, chance) <= OUT_OF_BOUNDS { safe = chance } else { risky = chance }
     }
-    (1.0 / safe).sqrt()
+    safe
 }
 
 /// The chance that half of so many come about, or more, where each does with a chance.

@@ -14,7 +14,7 @@ use super::MergeError;
 use super::estimate::MOST_WEIGHT;
 use crate::store::Malformed;
 
-pub use keys::{FrequentKey, FrequentKeys};
+pub use keys::{FrequentKey, FrequentKeys, MOST_TEXTS};
 
 /// What is said of it in an error.
 const NAME: &str = "frequent-items";

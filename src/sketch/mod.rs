@@ -34,7 +34,7 @@ pub use count_sketch::CountSketch;
 pub use distinct::Distinct;
 pub use estimate::{Estimate, MergeError, fingerprint};
 pub use faces::{Faces, NEAR};
-pub use frequent::{Frequent, FrequentItem, FrequentKey, FrequentKeys, MOST_TEXT};
+pub use frequent::{Frequent, FrequentItem, FrequentKey, FrequentKeys, MOST_TEXT, MOST_TEXTS};
 pub use heavy::HeavyHitters;
 pub use overlap::{Comparison, Overlap};
 pub use quantiles::Quantiles;

@@ -1,5 +1,13 @@
 //! The laws of the sketches, against simple models.
 
+mod bytes;
+mod counts;
+mod distinct;
+mod hours;
+mod overlap;
+mod quantiles;
+mod sizes;
+
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;

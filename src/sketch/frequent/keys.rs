@@ -6,18 +6,21 @@ use std::collections::HashMap;
 
 use datasketches::frequencies::FrequentItemsSketch;
 
-use super::{MOST_TEXT, cut, empty, merge, ranks, rows};
+use super::{CUT, MOST_TEXT, cut, empty, merge, ranks, rows};
 use crate::model::KeyHash;
 use crate::sketch::MergeError;
 use crate::sketch::estimate::MOST_WEIGHT;
 use crate::store::{Decoder, Encoder, Malformed};
+
+/// Texts that are kept at most.
+pub const MOST_TEXTS: usize = 256;
 
 /// A key, and how often it occurred.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct FrequentKey {
     /// The fingerprint.
     pub key: u64,
-    /// Its text; of a long one the beginning, and `…`. None where it was never told while the key was held.
+    /// Its text; of a long one the beginning, and `…`. None where it was not told since the key is frequent.
     pub text: Option<String>,
     /// It did not occur less often.
     pub lower: u64,
@@ -30,7 +33,8 @@ pub struct FrequentKey {
 
 /// Counts fingerprints, as many as it has room for: those that occur too often to be pushed out.
 ///
-/// The text of one is kept from the second time on that it comes, until it is pushed out.
+/// The text of one is kept from the second time on that it comes, as long as it is among the [`MOST_TEXTS`] / 2 most
+/// frequent ones.
 ///
 /// ```
 /// use dragline::sketch::{FrequentKeys, fingerprint};
@@ -46,12 +50,14 @@ pub struct FrequentKeys {
     sketch: FrequentItemsSketch<u64>,
     /// Only of keys that are held.
     texts: HashMap<u64, Box<str>, KeyHash>,
+    /// The count from which on the text of one is kept.
+    level: u64,
 }
 
 impl FrequentKeys {
     /// Room for at least so many keys; memory is taken as they come.
     pub fn new(items: usize) -> Self {
-        Self { sketch: empty(items), texts: HashMap::default() }
+        Self { sketch: empty(items), texts: HashMap::default(), level: 1 }
     }
 
     /// How many keys it holds at most.
@@ -63,21 +69,39 @@ impl FrequentKeys {
     pub fn add(&mut self, key: u64, weight: u64, text: Option<&str>) {
         if let Some(text) = text
             && !self.texts.contains_key(&key)
-            && self.sketch.lower_bound(&key) > 0
+            && self.sketch.lower_bound(&key) >= self.level
         {
             self.texts.insert(key, cut(text).into());
+            self.thin();
         }
         let weight = weight.min(MOST_WEIGHT.saturating_sub(self.total()));
-        let before = self.sketch.maximum_error();
+        let before = self.most_unseen();
         self.sketch.update_with_count(key, weight);
-        // some were pushed out
-        if self.sketch.maximum_error() > before {
-            self.forget();
+        let counted_down = self.most_unseen() - before;
+        if counted_down > 0 {
+            self.forget(counted_down);
         }
     }
 
-    fn forget(&mut self) {
+    /// Forgets the texts of those that were pushed out when all were counted down.
+    fn forget(&mut self, counted_down: u64) {
+        self.level = self.level.saturating_sub(counted_down).max(1);
         self.texts.retain(|key, _| self.sketch.lower_bound(key) > 0);
+    }
+
+    /// Forgets the texts of the less frequent half where there are too many.
+    fn thin(&mut self) {
+        if self.texts.len() <= MOST_TEXTS {
+            return;
+        }
+        let counts = self.texts.keys().map(|key| (self.sketch.lower_bound(key), *key));
+        let mut counts: Vec<(u64, u64)> = counts.collect();
+        counts.sort_unstable();
+        let dropped = counts.len() - MOST_TEXTS / 2;
+        self.level = counts[dropped].0;
+        for (_, key) in &counts[..dropped] {
+            self.texts.remove(key);
+        }
     }
 
     /// The keys that occurred most often, so many of them, the first one most often.
@@ -86,7 +110,7 @@ impl FrequentKeys {
         let ranks = ranks::of(&rows, self.sketch.maximum_error());
         let keys = rows.into_iter().zip(ranks).map(|(row, rank)| FrequentKey {
             key: *row.item(),
-            text: self.texts.get(row.item()).map(|text| text.to_string()),
+            text: self.texts.get(row.item()).map(ToString::to_string),
             lower: row.lower_bound(),
             upper: row.upper_bound(),
             rank,
@@ -113,7 +137,8 @@ impl FrequentKeys {
         for (key, text) in &other.texts {
             self.texts.entry(*key).or_insert_with(|| text.clone());
         }
-        self.forget();
+        self.forget(0);
+        self.thin();
         Ok(())
     }
 
@@ -127,8 +152,8 @@ impl FrequentKeys {
     pub fn most_memory_bytes(&self) -> usize {
         size_of::<Self>()
             + self.sketch.max_map_size() * (size_of::<Option<u64>>() + 10)
-            + table_bytes(self.most_items())
-            + self.most_items() * MOST_TEXT
+            + table_bytes(MOST_TEXTS + 1)
+            + (MOST_TEXTS + 1) * (MOST_TEXT + CUT.len())
     }
 
     /// Its bytes: those of a sketch of frequent longs of `datasketches`, then how many texts, and of each the key and the text.
@@ -156,16 +181,21 @@ impl FrequentKeys {
         let mut texts = HashMap::default();
         for _ in 0..decoder.number()? {
             let (key, text) = (decoder.key()?, decoder.text()?);
-            let is_held = sketch.lower_bound(&key) > 0 && text.len() <= MOST_TEXT + super::CUT.len();
-            if !is_held || texts.insert(key, text.into()).is_some() {
+            let is_room = texts.len() < MOST_TEXTS;
+            let is_held = sketch.lower_bound(&key) > 0 && text.len() <= MOST_TEXT + CUT.len();
+            if !is_room || !is_held || texts.insert(key, text.into()).is_some() {
                 return Err(Malformed);
             }
         }
-        if decoder.is_empty() { Ok(Self { sketch, texts }) } else { Err(Malformed) }
+        if decoder.is_empty() { Ok(Self { sketch, texts, level: 1 }) } else { Err(Malformed) }
     }
 }
 
 /// Bytes of a table for so many texts: a power of two of places, seven eighths full, each with a byte of control.
 fn table_bytes(texts: usize) -> usize {
-    (texts * 8 / 7).next_power_of_two() * (size_of::<(u64, Box<str>)>() + 1)
+    if texts == 0 {
+        0
+    } else {
+        (texts * 8).div_ceil(7).next_power_of_two() * (size_of::<(u64, Box<str>)>() + 1)
+    }
 }
