@@ -9,7 +9,7 @@ mod record;
 mod skip;
 
 pub use error::{ErrorKind, FailureClass, PageError};
-pub use key::{KeyHash, KeyHasher, UrlKey};
+pub use key::{KeyHash, KeyHasher, UrlHashes, UrlKey};
 pub use link::{Candidate, Link, LinkBatch, Nofollow, Via};
 pub use record::{CharsetName, Record, SitemapNote, Truncation};
 pub use skip::SkipReason;

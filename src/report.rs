@@ -3,11 +3,14 @@
 //! Owns wording and layout of tables and lines; takes the figures from `stats`
 //! as they are, and prints nothing itself.
 
+mod estimates;
+
 use std::fmt::Write;
 
+pub use self::estimates::estimate;
 use crate::config::Dedup;
 use crate::human;
-use crate::stats::{FilterState, Snapshot, Summary};
+use crate::stats::{FilterState, Portrait, Snapshot, Summary};
 
 /// How fast a crawl went between two snapshots.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -118,6 +121,15 @@ fn note_rows(table: &mut Table, totals: &Snapshot) {
     }
 }
 
+/// The table of estimates, ending in a line break.
+pub fn portrait_table(portrait: &Portrait) -> String {
+    let mut table = Table::default();
+    for (name, text) in estimates::rows(portrait) {
+        table.row(name, text);
+    }
+    table.text
+}
+
 /// The table at the end of a crawl, ending in a line break.
 pub fn summary_table(summary: &Summary) -> String {
     let mut table = Table::default();
@@ -137,6 +149,9 @@ pub fn summary_table(summary: &Summary) -> String {
     );
     note_rows(&mut table, totals);
     filter_rows(&mut table, totals);
+    for (name, text) in totals.estimates.iter().flat_map(estimates::rows) {
+        table.row(name, text);
+    }
     let memory = &totals.memory;
     let peak = memory.peak_rss_bytes.map_or_else(|| "unknown".to_owned(), human::bytes);
     table.row("memory", format!("peak {peak} of {}", human::bytes(memory.budget_bytes)));

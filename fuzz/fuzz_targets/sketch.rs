@@ -96,7 +96,7 @@ fn sections(keys: u64) -> Vec<Section> {
     let (mut items, mut frequent) = (Frequent::new(8), FrequentKeys::new(8));
     let mut conservative = CountMin::new(0.1, 0.1, Update::Conservative);
     let mut plain = CountMin::new(0.1, 0.1, Update::Plain);
-    let (mut sums, mut quantiles) = (CountSketch::new(20, 3), Quantiles::new());
+    let (mut sums, mut quantiles) = (CountSketch::new(20, 3), Quantiles::default());
     for number in 0..keys {
         let text = format!("http://h/{}", number % 40);
         let key = fingerprint(&text).wrapping_add(number / 3);

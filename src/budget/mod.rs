@@ -6,12 +6,14 @@
 mod lease;
 mod machine;
 mod process;
+mod sketches;
 mod system;
 mod watch;
 
 pub use lease::{Lease, LeasePool};
 pub use machine::{GroupReading, available_memory, group_reading};
 pub use process::{most_open_files, peak_resident_bytes, resident_bytes};
+pub use sketches::{SketchBytes, least_count_error};
 pub use system::{allow_arenas, economize, release_unused};
 pub use watch::{Change, Reading, Step, StepCounts, Watch};
 
@@ -38,8 +40,12 @@ const CONNECTIONS_DIVISOR: u64 = 8;
 /// the largest windows, and the most links of a page.
 const MOST_OF_ONE: u64 = 96 << 20;
 
-/// What sketches make use of at most, in bytes; the rest of their share goes to the caches.
-const MOST_OF_SKETCHES: u64 = 512 << 10;
+/// What the counts that traps are noticed by make use of at most, in bytes; the rest of their share goes to the
+/// caches.
+const MOST_OF_TRAPS: u64 = 512 << 10;
+
+/// Sketches have the usual size where that takes no more of what is left than one part in so many.
+const SKETCHES_DIVISOR: u64 = 3;
 
 /// Stands for every total that no machine has, so that sums below it cannot overflow.
 const OUT_OF_REACH: u64 = 1 << 60;
@@ -53,8 +59,8 @@ mod least {
     pub(super) const FRONTIER: u64 = 2304 << 10;
     /// One robots.txt of full size and some hosts.
     pub(super) const CACHES: u64 = 768 << 10;
-    /// Counts of some two thousand paths, and of some hundred domains and branches.
-    pub(super) const SKETCHES: u64 = 96 << 10;
+    /// Counts of some fifteen hundred paths, and of some hundred domains and branches.
+    pub(super) const TRAPS: u64 = 72 << 10;
     /// What is leased: half of it for all, half for the one that has the overflow token.
     pub(super) const BODIES: u64 = 1536 << 10;
     /// What each request in flight holds without a lease: the beginning of its body, the buffers of
@@ -74,7 +80,7 @@ pub enum Deciders {
 }
 
 impl Deciders {
-    /// Shares of filter, exact table, doubts, frontier, caches, sketches and bodies in
+    /// Shares of filter, exact table, doubts, frontier, caches, counts for traps and bodies in
     /// what is left once everyone has the least; of 100.
     fn weights(self) -> [u64; 7] {
         match self {
@@ -102,6 +108,8 @@ pub struct Inputs {
     pub deciders: Deciders,
     /// Bytes the filter must have; its share decides where absent.
     pub filter_bytes: Option<u64>,
+    /// Bytes of the sketches.
+    pub sketches: SketchBytes,
 }
 
 /// The budget is smaller than what these settings need.
@@ -132,6 +140,8 @@ pub struct Plan {
     /// robots.txt rules, DNS answers, host state.
     pub caches: u64,
     /// What is counted to notice traps.
+    pub traps: u64,
+    /// What the crawl is told of in estimates.
     pub sketches: u64,
     /// Bodies and outcomes in flight.
     pub bodies: u64,
@@ -141,7 +151,7 @@ pub struct Plan {
 
 impl Plan {
     /// Names and bytes of the parts, in the order of display; they add up to the total.
-    pub fn parts(&self) -> [(&'static str, u64); 10] {
+    pub fn parts(&self) -> [(&'static str, u64); 11] {
         [
             ("fixed", self.fixed),
             ("connections", self.connections),
@@ -150,6 +160,7 @@ impl Plan {
             ("doubts", self.doubts),
             ("frontier", self.frontier),
             ("caches", self.caches),
+            ("traps", self.traps),
             ("sketches", self.sketches),
             ("bodies", self.bodies),
             ("reserve", self.reserve),
@@ -212,12 +223,12 @@ impl Plan {
     }
 }
 
-/// The least bytes of filter, exact table, doubts, frontier, caches, sketches and bodies.
+/// The least bytes of filter, exact table, doubts, frontier, caches, counts for traps and bodies.
 fn least_parts(inputs: &Inputs) -> [u64; 7] {
     let [filter, table, doubts] = inputs.deciders.least();
     let bodies = least::BODIES.saturating_add(inputs.connections.saturating_mul(least::BODY));
     let filter = filter.max(wanted_filter(inputs).unwrap_or(0));
-    [filter, table, doubts, least::FRONTIER, least::CACHES, least::SKETCHES, bodies]
+    [filter, table, doubts, least::FRONTIER, least::CACHES, least::TRAPS, bodies]
 }
 
 /// The bytes of filter that were asked for, where there is a filter at all.
@@ -230,7 +241,7 @@ fn wanted_filter(inputs: &Inputs) -> Option<u64> {
 
 /// The smallest total that works with these settings, in bytes: a whole number of MiB.
 pub fn floor(inputs: &Inputs) -> u64 {
-    let parts = least_parts(inputs).iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+    let parts = least_parts(inputs).iter().fold(inputs.sketches.least, |sum, part| sum.saturating_add(*part));
     let connections = inputs.connections.saturating_mul(CONNECTION_BYTES);
     let needed = parts.saturating_add(connections).saturating_add(FIXED_BYTES);
     // The reserve is a part of the total, so the total is what leaves `needed` beside it.
@@ -250,20 +261,26 @@ pub fn plan(total: u64, inputs: &Inputs) -> Result<Plan, BelowFloor> {
     let connections = inputs.connections.saturating_mul(CONNECTION_BYTES);
     let reserve = total / RESERVE_DIVISOR;
     let mut parts = least_parts(inputs);
-    let free = total
+    let mut free = total
         .saturating_sub(FIXED_BYTES)
         .saturating_sub(connections)
         .saturating_sub(reserve)
+        .saturating_sub(inputs.sketches.least)
         .saturating_sub(parts.iter().sum());
+    let mut sketches = inputs.sketches.least;
+    let more = inputs.sketches.usual.saturating_sub(sketches);
+    if more <= free / SKETCHES_DIVISOR {
+        (free, sketches) = (free - more, sketches + more);
+    }
     let mut weights = inputs.deciders.weights();
     if wanted_filter(inputs).is_some() {
         weights[0] = 0;
     }
     share(free, &weights, &mut parts);
-    let [filter, exact_table, doubts, frontier, mut caches, mut sketches, bodies] = parts;
-    let unused = sketches.saturating_sub(MOST_OF_SKETCHES);
-    (caches, sketches) = (caches + unused, sketches - unused);
-    let assigned = FIXED_BYTES + connections + parts.iter().sum::<u64>();
+    let [filter, exact_table, doubts, frontier, mut caches, mut traps, bodies] = parts;
+    let unused = traps.saturating_sub(MOST_OF_TRAPS);
+    (caches, traps) = (caches + unused, traps - unused);
+    let assigned = FIXED_BYTES + connections + sketches + parts.iter().sum::<u64>();
     let reserve = total - assigned;
     Ok(Plan {
         total,
@@ -274,6 +291,7 @@ pub fn plan(total: u64, inputs: &Inputs) -> Result<Plan, BelowFloor> {
         doubts,
         frontier,
         caches,
+        traps,
         sketches,
         bodies,
         reserve,
@@ -309,9 +327,19 @@ mod tests {
         prop_oneof![Just(Deciders::FilterAndTable), Just(Deciders::Filter), Just(Deciders::Table)]
     }
 
+    fn sketches() -> SketchBytes {
+        SketchBytes::of(5e-4, 1e-2)
+    }
+
     fn inputs() -> impl Strategy<Value = Inputs> {
-        (1..5000_u64, deciders(), proptest::option::of(0..1_u64 << 36))
-            .prop_map(|(connections, deciders, filter_bytes)| Inputs { connections, deciders, filter_bytes })
+        (1..5000_u64, deciders(), proptest::option::of(0..1_u64 << 36)).prop_map(
+            |(connections, deciders, filter_bytes)| Inputs {
+                connections,
+                deciders,
+                filter_bytes,
+                sketches: sketches(),
+            },
+        )
     }
 
     proptest! {
@@ -321,7 +349,7 @@ mod tests {
             let plan = plan(total, &inputs).expect("at or above the floor");
             prop_assert_eq!(plan.parts().iter().map(|part| part.1).sum::<u64>(), total);
             let parts = [
-                plan.filter, plan.exact_table, plan.doubts, plan.frontier, plan.caches, plan.sketches, plan.bodies,
+                plan.filter, plan.exact_table, plan.doubts, plan.frontier, plan.caches, plan.traps, plan.bodies,
             ];
             for (part, least) in parts.iter().zip(least_parts(&inputs)) {
                 prop_assert!(*part >= least);
@@ -329,6 +357,7 @@ mod tests {
             if let Some(bytes) = wanted_filter(&inputs) {
                 prop_assert_eq!(plan.filter, bytes.max(least::FILTER));
             }
+            prop_assert!([inputs.sketches.least, inputs.sketches.usual].contains(&plan.sketches));
             prop_assert!(plan.reserve >= total / RESERVE_DIVISOR);
         }
 
@@ -345,7 +374,7 @@ mod tests {
 
         #[test]
         fn connections_follow_from_the_budget(deciders in deciders(), total: u32) {
-            let least = Inputs { connections: 1, deciders, filter_bytes: None };
+            let least = Inputs { connections: 1, deciders, filter_bytes: None, sketches: sketches() };
             let total = u64::from(total).max(floor(&least));
             let connections = affordable_connections(total, 32, &least);
             prop_assert!((1..=32).contains(&connections));
@@ -356,15 +385,24 @@ mod tests {
 
     #[test]
     fn a_small_budget_is_enough() {
-        let inputs = Inputs { connections: 8, deciders: Deciders::FilterAndTable, filter_bytes: None };
+        let inputs = Inputs {
+            connections: 8,
+            deciders: Deciders::FilterAndTable,
+            filter_bytes: None,
+            sketches: sketches(),
+        };
         assert!(floor(&inputs) <= 14 << 20, "{}", floor(&inputs));
         assert!(floor(&Inputs { connections: 32, ..inputs }) <= 17 << 20);
     }
 
     #[test]
     fn absurd_demands_are_refused_without_overflow() {
-        let inputs =
-            Inputs { connections: u64::MAX, deciders: Deciders::Filter, filter_bytes: Some(u64::MAX) };
+        let inputs = Inputs {
+            connections: u64::MAX,
+            deciders: Deciders::Filter,
+            filter_bytes: Some(u64::MAX),
+            sketches: sketches(),
+        };
         assert!(plan(1 << 40, &inputs).is_err());
         assert!(plan(u64::MAX, &inputs).is_err());
     }

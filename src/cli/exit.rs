@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 
 use dragline::config::ConfigError;
-use dragline::engine::{CoreError, CrawlError, ExplainError, SetupError, StatusError};
+use dragline::engine::{CoreError, CrawlError, ExplainError, SetupError, StatusError, TogetherError};
 use dragline::sink::DirectoryError;
 use dragline::stats::EndReason;
 use dragline::store::StateError;
@@ -196,6 +196,17 @@ impl From<ExplainError> for Failure {
     fn from(error: ExplainError) -> Failure {
         match error {
             ExplainError::State(error) => error.into(),
+            error => Failure::new(ExitCode::Configuration, error.to_string()),
+        }
+    }
+}
+
+impl From<TogetherError> for Failure {
+    fn from(error: TogetherError) -> Failure {
+        match error {
+            TogetherError::State(error) => error.into(),
+            TogetherError::Sketches(error) => error.into_state().into(),
+            TogetherError::Write { file, source } => Failure::writing(&file.display().to_string(), &source),
             error => Failure::new(ExitCode::Configuration, error.to_string()),
         }
     }

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use dragline::config::defaults;
 use dragline::engine::{Cause, Explanation, Fate, Found, Tried};
 use dragline::human::{bytes, grouped, of};
+
 use dragline::model::{Record, SkipReason, Truncation, Via};
 use dragline::sink::pretty_json;
+use dragline::sketch::CountEstimate;
 
 use super::{ExitCode, Failure, escape, print};
 
@@ -52,10 +54,32 @@ fn told(explanation: &Explanation) -> String {
     {
         sentences.push(format!("{} redirects to it.", shown(from)));
     }
+    if let Some(linked) = &explanation.linked {
+        sentences.push(links("it", &linked.url));
+        sentences.push(links("its host", &linked.host));
+    }
     if explanation.damage.is_some() {
         sentences.push("The crawl directory is damaged, so this may be wrong.".into());
     }
     sentences.join(" ")
+}
+
+/// How often something was linked. What is no more than the counts may be off by is not told as a figure.
+fn links(to: &str, linked: &CountEstimate) -> String {
+    match linked.at_most {
+        0 => format!("No link to {to} was met."),
+        most if linked.is_noise() => {
+            format!(
+                "Links to {to} were met {} times at most (an estimate; fewer are not told apart).",
+                grouped(most)
+            )
+        }
+        most => format!(
+            "Links to {to} were met ~{} times (an estimate, too high by no more than {}).",
+            grouped(most),
+            grouped(linked.off_by)
+        ),
+    }
 }
 
 /// Whether it is said already which page redirects here.
@@ -279,6 +303,7 @@ mod tests {
             requested: "http://a.test/x".into(),
             canonical: "http://a.test/x".into(),
             fate,
+            linked: None,
             redirected_from: Some("http://a.test/\u{202e}".into()),
             damage: None,
             running: false,
@@ -289,6 +314,20 @@ mod tests {
 
     fn at(url: &str) -> Found {
         Found { url: url.into(), via: Via::Seed, depth: 0, referrer: None }
+    }
+
+    #[test]
+    fn counts_of_links_are_told_as_far_as_they_are_known() {
+        let counted = |at_most, off_by| links("it", &CountEstimate { at_most, off_by, confidence: 0.99 });
+        assert_eq!(counted(0, 9), "No link to it was met.");
+        assert_eq!(
+            counted(9, 9),
+            "Links to it were met 9 times at most (an estimate; fewer are not told apart)."
+        );
+        assert_eq!(
+            counted(1200, 9),
+            "Links to it were met ~1,200 times (an estimate, too high by no more than 9)."
+        );
     }
 
     #[test]

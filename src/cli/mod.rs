@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "printing is what this module is for, and only this one")]
 
 mod beside;
+mod compare;
 mod completions;
 mod crawl;
 mod demo;
@@ -13,6 +14,7 @@ mod exit;
 mod explain;
 mod help;
 mod layers;
+mod merge;
 mod normalize;
 mod plan;
 mod progress;
@@ -52,6 +54,10 @@ enum Command {
     Status(status::Arguments),
     /// Tell what became of a URL in a crawl, and why
     Explain(explain::Arguments),
+    /// Tell how much of one crawl is in another, and what has changed
+    Compare(compare::Arguments),
+    /// Merge the statistics of several crawls
+    Merge(merge::Arguments),
     /// Show how a memory budget is split, and what filter it affords
     Plan(plan::Arguments),
     /// Print the canonical form of a URL
@@ -90,6 +96,8 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Command::Resume(arguments) => resume::run(arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Merge(arguments) => merge::run(&arguments),
         Command::Plan(arguments) => plan::run(arguments, typed),
         Command::Normalize(arguments) => normalize::run(arguments, typed),
         Command::Robots(arguments) => robots::run(arguments, typed),

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::{Count, Size, Span};
-use super::{Dedup, FilterKind, HeaderScope, ProgressMode, RobotsPolicy, ScopeKind, Sitemaps};
+use super::{CrawlStrategy, Dedup, FilterKind, HeaderScope, ProgressMode, RobotsPolicy, ScopeKind, Sitemaps};
 
 /// One part in so many of the available memory is the default of `--memory` …
 pub const MEMORY_DIVISOR: u64 = 4;
@@ -32,6 +32,12 @@ pub const MAX_REPEATED_SEGMENTS: u32 = 5;
 pub const MAX_REPEATED_PARAMETERS: u32 = 8;
 /// `--max-query-variants`: a forum may have all its threads under one path.
 pub const MAX_QUERY_VARIANTS: u64 = 100_000;
+/// `--strategy`.
+pub const STRATEGY: CrawlStrategy = CrawlStrategy::Bfs;
+/// `--link-count-error`.
+pub const LINK_COUNT_ERROR: f64 = 5e-4;
+/// `--link-count-risk`.
+pub const LINK_COUNT_RISK: f64 = 1e-2;
 /// `--max-subdomains`.
 pub const MAX_SUBDOMAINS: u64 = 10_000;
 /// `--max-links-per-page`.
@@ -93,6 +99,9 @@ pub fn describe(name: &str) -> Option<String> {
         "fp-rate" => "as --bits-per-url gives".into(),
         "dedup" => name_of(&DEDUP),
         "filter" => name_of(&FILTER),
+        "strategy" => name_of(&STRATEGY),
+        "link-count-error" => LINK_COUNT_ERROR.to_string(),
+        "link-count-risk" => LINK_COUNT_RISK.to_string(),
         "scope" => name_of(&SCOPE),
         "max-url-length" => Size(MAX_URL_LENGTH as u64).to_string(),
         "max-path-depth" => MAX_PATH_DEPTH.to_string(),

@@ -49,6 +49,16 @@ pub enum Dedup {
     Exact,
 }
 
+/// In which order what a host has is fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum CrawlStrategy {
+    /// Breadth first: the nearest to a seed, and of these what was found first.
+    Bfs,
+    /// The nearest to a seed, and of these what most pages link to, as far as that is known by then.
+    BestFirst,
+}
+
 /// Which filter stands in front of the exact stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -146,6 +156,12 @@ pub struct Config {
     pub bits_per_url: f64,
     /// False-positive rate of the filter at its design load; takes the place of `bits_per_url` where present.
     pub fp_rate: Option<f64>,
+    /// In which order what a host has is fetched.
+    pub strategy: CrawlStrategy,
+    /// How far counts of links may be off, as a part of all links …
+    pub link_count_error: f64,
+    /// … but for so many of all counts.
+    pub link_count_risk: f64,
     /// URLs the filter is made for; derived from the budget where absent.
     pub expected_urls: Option<u64>,
     /// How the visited set decides.
@@ -262,6 +278,9 @@ impl Default for Config {
             memory: defaults::memory(),
             bits_per_url: defaults::BITS_PER_URL,
             fp_rate: None,
+            strategy: defaults::STRATEGY,
+            link_count_error: defaults::LINK_COUNT_ERROR,
+            link_count_risk: defaults::LINK_COUNT_RISK,
             expected_urls: None,
             dedup: defaults::DEDUP,
             filter: defaults::FILTER,

@@ -8,10 +8,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::typed::{real_number, switch, whole_number};
-use super::{Count, Dedup, FilterKind, HeaderScope, RobotsPolicy, ScopeKind, Sitemaps, Size, Span};
+use super::{
+    Count, CrawlStrategy, Dedup, FilterKind, HeaderScope, RobotsPolicy, ScopeKind, Sitemaps, Size, Span,
+};
 
 const INPUT: &str = "Input and output";
 const BUDGET: &str = "Memory and the visited set";
+const STATISTICS: &str = "Statistics (estimates)";
 const SCOPE: &str = "Scope and limits";
 const DISCOVERY: &str = "What is followed";
 const TRAPS: &str = "Traps (what is skipped is counted, with an example)";
@@ -91,6 +94,13 @@ pub struct Options {
     #[arg(long, value_name = "KIND", env = "DRAGLINE_FILTER", help_heading = BUDGET)]
     pub filter: Option<FilterKind>,
 
+    /// How far the count of how often a URL was linked may be too high, as a part of all links; 0.005 where memory is short
+    #[arg(long, value_name = "F", env = "DRAGLINE_LINK_COUNT_ERROR", help_heading = STATISTICS, value_parser = real_number)]
+    pub link_count_error: Option<f64>,
+    /// The part of all URLs whose count may be off by more than that
+    #[arg(long, value_name = "P", env = "DRAGLINE_LINK_COUNT_RISK", help_heading = STATISTICS, value_parser = real_number)]
+    pub link_count_risk: Option<f64>,
+
     /// Which discovered URLs are wanted
     #[arg(long, value_name = "SCOPE", env = "DRAGLINE_SCOPE", help_heading = SCOPE)]
     pub scope: Option<ScopeKind>,
@@ -100,6 +110,9 @@ pub struct Options {
     /// No URLs that match the regular expression RX (repeatable)
     #[arg(long, value_name = "RX", env = "DRAGLINE_EXCLUDE", help_heading = SCOPE, allow_hyphen_values = true)]
     pub exclude: Vec<String>,
+    /// In which order what a host has is fetched; both take what is nearest to a seed first
+    #[arg(long, value_name = "HOW", env = "DRAGLINE_STRATEGY", help_heading = SCOPE)]
+    pub strategy: Option<CrawlStrategy>,
     /// Links followed from a seed at most; 0 fetches the seeds only
     #[arg(short = 'd', long, value_name = "N", env = "DRAGLINE_DEPTH", help_heading = SCOPE, value_parser = whole_number)]
     pub depth: Option<u32>,
@@ -295,7 +308,7 @@ impl Options {
         layered! {
             lists: urls, seeds, include, exclude, header, resolve, strip_params, sitemap, dns;
             values: output, fresh, progress, stats_interval, log_skipped, strict,
-                memory, expected_urls, dedup, filter,
+                memory, expected_urls, dedup, filter, link_count_error, link_count_risk, strategy,
                 scope, depth, max_pages, max_pages_per_host, max_time, max_disk, max_url_length,
                 delay, random_wait, ip_delay, max_crawl_delay, max_retry_after,
                 concurrency, per_host, robots, robots_agent, user_agent,

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime};
 
 use super::{Canonicalization, Config, ConfigError, Count, Options, Size, Span, address, check, defaults};
-use crate::budget::{self, Deciders, Inputs};
+use crate::budget::{self, Deciders, Inputs, SketchBytes};
 
 /// The most memory that can be asked for, in bytes.
 const MEMORY_LIMIT: u64 = 1 << 50;
@@ -84,6 +84,13 @@ fn visited(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     }
     if let Some(bits) = options.bits_per_url {
         config.bits_per_url = in_range("bits-per-url", bits, &(1.0..=64.0))?;
+    }
+    config.strategy = options.strategy.unwrap_or(config.strategy);
+    if let Some(error) = options.link_count_error {
+        config.link_count_error = in_range("link-count-error", error, &(1e-6..=0.1))?;
+    }
+    if let Some(risk) = options.link_count_risk {
+        config.link_count_risk = in_range("link-count-risk", risk, &(1e-6..=0.5))?;
     }
     if let Some(rate) = options.fp_rate {
         config.fp_rate = Some(in_range("fp-rate", rate, &(1e-9..=0.5))?);
@@ -304,7 +311,8 @@ impl Config {
             super::Dedup::Bloom => Deciders::Filter,
             super::Dedup::Exact => Deciders::Table,
         };
-        Inputs { connections: self.concurrency as u64, deciders, filter_bytes }
+        let sketches = SketchBytes::of(self.link_count_error, self.link_count_risk);
+        Inputs { connections: self.concurrency as u64, deciders, filter_bytes, sketches }
     }
 
     /// The budget, split for these settings.

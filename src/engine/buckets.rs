@@ -8,9 +8,10 @@
 
 use std::collections::VecDeque;
 
+use super::best_first::BestFirst;
 use super::core::{Core, CoreError};
 use super::skip::skip_reason;
-use crate::frontier::{BUCKETS, Claimed, Frontier, Moment, OriginId, QueueId, Ticket};
+use crate::frontier::{BUCKETS, Claimed, Frontier, Moment, OriginId, QueueId, Ticket, class_of};
 use crate::model::Candidate;
 
 /// Candidates claimed from a bucket at a time, and moved before the loop looks for a job again.
@@ -72,6 +73,7 @@ impl Core {
 
     fn queue(&mut self, candidate: &Candidate) -> Result<Ticket, CoreError> {
         self.shadow.accepted(candidate.key, candidate.depth);
+        self.note_unique(candidate);
         self.counters.unique += 1;
         let mut id = self.schedule.find(candidate.origin());
         if id.is_none() && !self.buckets.hold_any() {
@@ -81,11 +83,18 @@ impl Core {
             return self.push_to(id, candidate);
         }
         self.buckets.waiting += 1;
-        Ok(self.frontier.push(self.schedule.bucket(candidate.origin()), candidate)?)
+        let class = self.class(candidate);
+        Ok(self.frontier.push_as(self.schedule.bucket(candidate.origin()), class, candidate)?)
+    }
+
+    /// The class of a candidate in its queue, by the strategy.
+    fn class(&self, candidate: &Candidate) -> u8 {
+        if self.order.is_some() { BestFirst::class(candidate) } else { class_of(candidate) }
     }
 
     fn push_to(&mut self, id: OriginId, candidate: &Candidate) -> Result<Ticket, CoreError> {
-        let ticket = self.frontier.push(self.schedule.origin(id).queue, candidate)?;
+        let class = self.class(candidate);
+        let ticket = self.frontier.push_as(self.schedule.origin(id).queue, class, candidate)?;
         self.schedule.pushed(id);
         Ok(ticket)
     }

@@ -12,6 +12,7 @@
 //!
 //! It must not know how pages are fetched or kept.
 
+use super::hashes::hashes;
 use super::worker::Shared;
 use crate::model::{Candidate, LinkBatch, Record, SkipReason, UrlKey, Via};
 use crate::scope::Scope;
@@ -25,8 +26,8 @@ pub(super) fn named(
     target: &Target,
     scope: &Scope,
 ) -> Option<LinkBatch> {
-    let key = shared.secret.key(&target.canonical);
-    let is_other = key != candidate.key && place(&target.requested) != place(&candidate.url);
+    let hashes = hashes(&shared.secret, &target.canonical);
+    let is_other = hashes.key != candidate.key && place(&target.requested) != place(&candidate.url);
     let is_short = target.requested.len() <= shared.config.max_url_length;
     if !is_other || !is_short || scope.check(&target.requested, &target.parts).is_err() {
         return None;
@@ -34,7 +35,7 @@ pub(super) fn named(
     let too_many = candidate.hops >= shared.config.max_redirects;
     let skip = too_many.then_some(SkipReason::TooManyRedirects);
     let mut batch = LinkBatch::default();
-    batch.push(&target.requested, target.parts.origin_length, key, Via::Canonical, skip);
+    batch.push(&target.requested, target.parts.origin_length, hashes, Via::Canonical, skip);
     Some(batch)
 }
 

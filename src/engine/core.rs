@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use super::best_first::BestFirst;
 use super::buckets::Buckets;
 use super::canonical::ReadPages;
 use super::job::Buffers;
@@ -22,7 +23,7 @@ use crate::frontier::{Attempt, DrainReason, Frontier, FrontierError, Moment, Ori
 use crate::model::{Record, UrlKey};
 use crate::scope::Scope;
 use crate::sink::{Page, ResultFiles, Sink};
-use crate::stats::{Counters, EndReason, Examples};
+use crate::stats::{Counters, CrawlSketches, EndReason, Examples, ObservedLinks};
 use crate::store::{Seal, StateError};
 use crate::visited::{Answer, ExactError, GrowError, Pace, Sizing, Visited};
 
@@ -177,6 +178,12 @@ pub(crate) struct Core {
     pub(super) read_pages: ReadPages,
     /// A skipped URL for each reason.
     pub(super) examples: Examples,
+    /// In which order the candidates of a host come, where that is not the one in which they were found.
+    pub(super) order: Option<BestFirst>,
+    /// What is told in estimates.
+    pub(super) sketches: CrawlSketches,
+    /// Links that were met last; kept for its memory.
+    pub(super) observed: ObservedLinks,
     /// The latest moment it was told of.
     pub(super) now: Moment,
 }
@@ -189,7 +196,7 @@ impl Core {
         schedule: Schedule,
         scope: Arc<RwLock<Scope>>,
         sinks: Vec<Box<dyn Sink>>,
-        traps: Traps,
+        (traps, sketches): (Traps, CrawlSketches),
     ) -> Self {
         let pace = Pace::new(SETTLING_SHARE, settings.most_doubts);
         let shadow = DepthShadow::new(settings.caps.depth);
@@ -232,6 +239,9 @@ impl Core {
             traps,
             read_pages: ReadPages::default(),
             examples: Examples::default(),
+            order: None,
+            sketches,
+            observed: ObservedLinks::default(),
             now: Moment::START,
         }
     }
@@ -317,6 +327,7 @@ impl Core {
         body: Option<&[u8]>,
     ) -> Result<(), CoreError> {
         self.counters.record(record);
+        self.note_record(record);
         if let Some(files) = &mut self.files {
             files.page(line)?;
         }

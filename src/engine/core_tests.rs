@@ -16,6 +16,7 @@ mod laws;
 mod share;
 
 use super::core::{Core, CoreSettings};
+use super::hashes::hashes;
 use super::job::{Asked, Job, Outcome, PageOutcome, RobotsAnswer, Verdict};
 use super::next::Next;
 use super::traps::Traps;
@@ -159,7 +160,7 @@ pub(super) fn simulation(web: Web, seeds: &[&str], setup: &Setup) -> Simulation 
         Schedule::new(politeness, setup.share, true),
         scope.clone(),
         vec![Box::new(records.clone())],
-        Traps::new(&config, plan.sketches, 1),
+        (Traps::new(&config, plan.traps, 1), super::plan::sketches(&config, &plan)),
     );
     let mut simulation = Simulation {
         core,
@@ -193,8 +194,8 @@ impl Simulation {
         let mut seen = BTreeSet::new();
         for url in urls {
             let target = self.canonicalizer.parse(url).expect("a crawlable URL");
-            let key = self.secret.key(&target.canonical);
-            if !seen.insert(key) {
+            let hashes = hashes(&self.secret, &target.canonical);
+            if !seen.insert(hashes.key) {
                 batch.repeats += 1;
                 continue;
             }
@@ -203,7 +204,7 @@ impl Simulation {
                 Err(reason) if via != Via::Seed => Some(reason),
                 _ => too_deep.then_some(SkipReason::TooDeep),
             };
-            batch.push(&target.requested, target.parts.origin_length, key, via, skip);
+            batch.push(&target.requested, target.parts.origin_length, hashes, via, skip);
         }
         batch
     }

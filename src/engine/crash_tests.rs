@@ -106,7 +106,7 @@ fn open_until(disk: &SimulatedDisk, kind: Kind, stop: &StopHandle) -> Result<Sim
     let scope = Arc::new(RwLock::new(Scope::new(&config).expect("valid scope")));
     let (mut plan, filter) = super::plan::plan(&config).expect("enough memory");
     // so small that all of it spills
-    (plan.frontier, plan.exact_table, plan.doubts) = (4 << 10, 64, 2 << 10);
+    (plan.frontier, plan.exact_table, plan.doubts, plan.sketches) = (4 << 10, 64, 2 << 10, 0);
     if kind == Kind::Cramped {
         plan.caches = 4 << 10;
     }
@@ -236,7 +236,7 @@ impl Simulation {
         for some in named.links.chunks(2) {
             let mut links = LinkBatch::default();
             for link in some {
-                links.push(named.url(link), link.origin_length, link.key, Via::Sitemap, link.skip);
+                links.push(named.url(link), link.origin_length, link.hashes(), Via::Sitemap, link.skip);
             }
             let (from, scope_generation) = (SITEMAP.into(), page.scope_generation);
             let taken = tokio::sync::oneshot::channel().0;
@@ -268,8 +268,14 @@ fn robots_lines(disk: &SimulatedDisk) -> usize {
     lines.filter(|line| line["origin"].is_string()).count()
 }
 
-/// What a crawl that nothing disturbs records.
-fn expected(kind: Kind) -> BTreeSet<String> {
+/// What a crawl that nothing disturbs leaves.
+struct Expected {
+    urls: BTreeSet<String>,
+    /// What its sketches have met.
+    sets: ([f64; 5], Vec<u64>),
+}
+
+fn expected(kind: Kind) -> Expected {
     let disk = SimulatedDisk::new();
     let mut simulation = open(&disk, kind).expect("nothing fails");
     assert_eq!(simulation.drive(100_000).expect("nothing fails"), Some(EndReason::Done));
@@ -277,11 +283,11 @@ fn expected(kind: Kind) -> BTreeSet<String> {
     assert!(records.values().all(|times| *times == 1), "{records:?}");
     assert!(records.len() > 30, "{records:?}");
     assert!(simulation.core.counters().doubts_settled > 0, "nothing was ever in doubt");
-    records.into_keys().collect()
+    Expected { urls: records.into_keys().collect(), sets: simulation.core.sketches.sets() }
 }
 
 /// Goes on with what is on a disk, to the end, and holds the result to the promises.
-fn recover(disk: &SimulatedDisk, kind: Kind, expected: &BTreeSet<String>) {
+fn recover(disk: &SimulatedDisk, kind: Kind, expected: &Expected) {
     let mut simulation = open(disk, kind).unwrap_or_else(|error| panic!("cannot be resumed: {error}"));
     let end = simulation.drive(100_000).unwrap_or_else(|error| panic!("cannot go on: {error}"));
     assert_eq!(end, Some(EndReason::Done));
@@ -289,7 +295,8 @@ fn recover(disk: &SimulatedDisk, kind: Kind, expected: &BTreeSet<String>) {
     let records = records(disk);
     assert!(records.values().all(|times| *times == 1), "recorded twice: {records:?}");
     let recorded: BTreeSet<String> = records.into_keys().collect();
-    assert_eq!(&recorded, expected, "lost: {:?}", expected.difference(&recorded));
+    assert_eq!(recorded, expected.urls, "lost: {:?}", expected.urls.difference(&recorded));
+    assert_eq!(simulation.core.sketches.sets(), expected.sets, "sketches have met something else");
     assert_eq!(simulation.core.counters().records(), recorded.len() as u64);
     let lines = robots_lines(disk);
     assert_eq!(lines as u64, simulation.core.counters().robots_requests, "one line for each answer");

@@ -7,10 +7,11 @@ use std::collections::hash_map::Entry;
 use std::sync::PoisonError;
 
 use super::canonical;
+use super::hashes::hashes;
 use super::job::PageOutcome;
 use super::worker::{Scratch, Shared};
 use crate::extract::Extracted;
-use crate::model::{LinkBatch, Nofollow, SkipReason, Via};
+use crate::model::{LinkBatch, Nofollow, SkipReason, UrlHashes, Via};
 use crate::scope::Scope;
 use crate::url::{Reject, Resolver, without_userinfo};
 
@@ -134,7 +135,7 @@ impl Gather<'_> {
         }
         let Scratch { requested, canonical, seen, .. } = &mut *self.scratch;
         if let Some(hopeless) = self.hopeless.as_ref().filter(|_| Hopeless::covers(href)) {
-            self.batch.push(&hopeless.directory, 0, 0, via, Some(SkipReason::UrlTooLong));
+            self.batch.push(&hopeless.directory, 0, UrlHashes::NONE, via, Some(SkipReason::UrlTooLong));
             return;
         }
         if self.work == 0 {
@@ -149,7 +150,7 @@ impl Gather<'_> {
                     Reject::OtherScheme(_) => SkipReason::OtherScheme,
                     Reject::Unparsable(_) => SkipReason::BadUrl,
                 };
-                self.batch.push(&without_userinfo(href), 0, 0, via, Some(reason));
+                self.batch.push(&without_userinfo(href), 0, UrlHashes::NONE, via, Some(reason));
                 return;
             }
         };
@@ -162,13 +163,13 @@ impl Gather<'_> {
             () if too_deep => Some(SkipReason::TooDeep),
             () => self.scope.check(requested, &parts).err(),
         };
-        let key = self.shared.secret.key(canonical);
-        match seen.entry(key) {
+        let hashes = hashes(&self.shared.secret, canonical);
+        match seen.entry(hashes.key) {
             Entry::Vacant(place) => {
                 let nofollow = nofollow.filter(|_| !too_long);
                 let skip = if nofollow.is_some() { Some(SkipReason::Nofollow) } else { wanted() };
                 let index = self.batch.links.len();
-                if self.batch.push(requested, parts.origin_length, key, via, skip) {
+                if self.batch.push(requested, parts.origin_length, hashes, via, skip) {
                     self.batch.links[index].nofollow = nofollow;
                     place.insert(index);
                 }

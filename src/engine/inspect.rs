@@ -11,9 +11,11 @@ use std::sync::Arc;
 use super::keeper::{FRONTIER, MANIFEST, VISITED, log_name};
 use super::recovery::{malformed_manifest, peek_state, replay_log};
 use super::seed_file::seal;
+use super::sketches;
 use super::state::CrawlState;
 use crate::frontier::{DiskFrontier, DiskSettings, FrontierError};
 use crate::sink::{RecoveringFiles, check_configuration};
+use crate::stats::KeptSketchesError;
 use crate::store::{Decoder, FileSystem, StateError, lock_holder};
 use crate::visited::{Place, RestoreError, verify_state};
 
@@ -47,6 +49,7 @@ fn inspect(directory: &Path) -> Result<(), StateError> {
     visited(&state, &kept)?;
     let mut files = RecoveringFiles::open(&FileSystem, directory, &kept.sinks)?;
     let log = state.join(log_name(kept.log));
+    sketches::read(&FileSystem, &state, kept.log).map_err(KeptSketchesError::into_state)?;
     replay_log(&FileSystem, &log, &mut files, |_, _| Ok::<_, StateError>(()))?;
     files.check()
 }

@@ -83,6 +83,7 @@ impl Core {
         self.counters.discovered += batch.links.len() as u64 + batch.repeats + batch.dropped;
         self.counters.repeats += batch.repeats;
         self.count_dropped(batch.dropped, found)?;
+        self.note_links(batch);
         let mut keys = std::mem::take(&mut self.keys);
         let mut wanted: Vec<Link> = Vec::with_capacity(batch.links.len());
         keys.clear();

@@ -186,19 +186,25 @@ pub(crate) enum Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{SkipReason, Via};
+    use crate::model::{SkipReason, UrlHashes, Via};
 
     #[test]
     fn buffers_go_round_unless_any_of_them_is_large() {
         let mut ordinary = Buffers::default();
-        ordinary.links.push("http://a.test/", 13, 1, Via::Link, None);
+        ordinary.links.push("http://a.test/", 13, UrlHashes { key: 1, fingerprint: 1 }, Via::Link, None);
         ordinary.links.repeats = 3;
         ordinary.line.extend_from_slice(b"{}");
         let emptied = ordinary.emptied().expect("small buffers are kept");
         assert_eq!((&emptied.links, emptied.line.len()), (&LinkBatch::default(), 0));
 
         let mut long = Buffers::default();
-        long.links.push(&"x".repeat(KEPT_BYTES + 1), 0, 1, Via::Link, Some(SkipReason::OutOfScope));
+        long.links.push(
+            &"x".repeat(KEPT_BYTES + 1),
+            0,
+            UrlHashes { key: 1, fingerprint: 1 },
+            Via::Link,
+            Some(SkipReason::OutOfScope),
+        );
         let mut many = Buffers::default();
         many.links.links.reserve(KEPT_BYTES / size_of::<Link>() + 1);
         let wordy = Buffers { line: Vec::with_capacity(KEPT_BYTES + 1), ..Buffers::default() };

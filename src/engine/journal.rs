@@ -24,6 +24,7 @@
 //! 15 trap         key of what was told (8 bytes)
 //! 16 example      place of the reason (1 byte) · URL
 //! 17 elapsed      microseconds that the crawl has run
+//! 18 observed     links that were met, as `stats::ObservedLinks` writes them
 //! ticket  = queue · class (1 byte) · sequence
 //! attempt = ticket · requests · failures · flags (1 byte: 1 reconnected, 2 respelled)
 //!           · not before (milliseconds since 1970) · candidate · record as JSON, or empty
@@ -37,7 +38,7 @@ use std::time::Duration;
 
 use crate::frontier::{Attempt, Claimed, QueueId, Ticket};
 use crate::model::{Candidate, Record, SkipReason};
-use crate::stats::Counters;
+use crate::stats::{Counters, ObservedLinks};
 use crate::store::{Decoder, Encoder, Malformed, SinkRange, decode_candidate, encode_candidate};
 
 /// Bytes of a record's buffer that are kept for the next one.
@@ -158,6 +159,8 @@ pub(crate) enum Change {
     Example(SkipReason, Box<str>),
     /// The crawl has run so long, in all processes together.
     Elapsed(Duration),
+    /// Links were met, whatever became of them.
+    Observed(ObservedLinks),
 }
 
 /// Gathers the changes of the next record.
@@ -288,6 +291,12 @@ impl Journal {
         }
     }
 
+    pub(crate) fn observed(&mut self, observed: &ObservedLinks) {
+        if self.kept {
+            observed.encode(&mut self.tag(18));
+        }
+    }
+
     /// Ends the record with what was counted and what the sinks were given; hands out its bytes.
     pub(crate) fn finish(&mut self, counters: &mut Counters, ranges: &[(u64, SinkRange)]) -> &[u8] {
         for (sink, range) in ranges {
@@ -409,6 +418,7 @@ fn read_change(
             Change::Example(*reason, decoder.text()?.into())
         }
         17 => Change::Elapsed(Duration::from_micros(decoder.number()?)),
+        18 => Change::Observed(ObservedLinks::decode(decoder)?),
         _ => return Err(Malformed),
     })
 }

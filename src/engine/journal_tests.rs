@@ -81,6 +81,8 @@ fn change() -> impl Strategy<Value = Change> {
         (0..SkipReason::ALL.len(), "[a-zé]{0,9}")
             .prop_map(|(reason, url)| Change::Example(SkipReason::ALL[reason], url.into())),
         any::<u64>().prop_map(|micros| Change::Elapsed(Duration::from_micros(micros))),
+        (any::<Vec<u64>>(), any::<Vec<(u64, u32)>>())
+            .prop_map(|(links, hosts)| Change::Observed(ObservedLinks { links, hosts })),
     ]
 }
 
@@ -101,6 +103,7 @@ fn note(journal: &mut Journal, change: &Change) {
         Change::Trap(key) => journal.trap(*key),
         Change::Example(reason, url) => journal.example(*reason, url),
         Change::Elapsed(elapsed) => journal.elapsed(*elapsed),
+        Change::Observed(observed) => journal.observed(observed),
         Change::Count(..) | Change::Sink(..) => {}
     }
 }

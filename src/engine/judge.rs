@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use super::hashes::hashes;
 use super::job::{PageOutcome, Verdict};
 use super::sitemap;
 use super::worker::Shared;
@@ -91,7 +92,7 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
         }
     };
     outcome.record.redirect_to = Some(target.requested.clone());
-    let key = shared.secret.key(&target.canonical);
+    let hashes = hashes(&shared.secret, &target.canonical);
     let is_sitemap = candidate.via == Via::SitemapFile;
     let most = if is_sitemap { sitemap::MOST_STEPS } else { shared.config.max_redirects };
     let too_many = candidate.hops >= most;
@@ -118,7 +119,7 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
         wanted = Err(reason);
     }
     let moves = moves && wanted == Err(SkipReason::OutOfScope);
-    if key == candidate.key && (wanted.is_ok() || moves) {
+    if hashes.key == candidate.key && (wanted.is_ok() || moves) {
         if target.requested == *candidate.url && !response.set_new_cookie() {
             let detail = "redirects to itself".to_owned();
             outcome.record.error = Some(PageError { kind: ErrorKind::RedirectLoop, detail });
@@ -130,7 +131,7 @@ fn judge_redirect(shared: &Shared, outcome: &mut PageOutcome, response: &Respons
     }
     let skip = if too_many { Some(SkipReason::TooManyRedirects) } else { wanted.err() };
     let via = if is_sitemap { Via::SitemapFile } else { Via::Redirect };
-    outcome.links.push(&target.requested, target.parts.origin_length, key, via, skip);
+    outcome.links.push(&target.requested, target.parts.origin_length, hashes, via, skip);
 }
 
 pub(super) fn canonical_of(shared: &Shared, url: &str) -> Option<String> {

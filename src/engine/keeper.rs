@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use super::core::{Core, CoreError};
 use super::journal::{Journal, KeptAttempt};
+use super::sketches::{self, sketches_name};
 use super::state::{CrawlState, OpenQueue};
 use crate::frontier::{Moment, Origin};
 use crate::sink::ResultFiles;
@@ -104,8 +105,10 @@ pub(crate) struct Keeper {
     checkpoint_at: Moment,
     /// When it was last written down how long the crawl has run.
     timed_at: Moment,
-    /// Bytes of the last manifest.
+    /// Bytes of the last manifest …
     manifest_bytes: u64,
+    /// … and of the sketches beside it.
+    sketches_bytes: u64,
 }
 
 /// Who waits for the disk.
@@ -136,6 +139,7 @@ impl Keeper {
             checkpoint_at: Moment::START,
             timed_at: Moment::START,
             manifest_bytes: 0,
+            sketches_bytes: 0,
         })
     }
 
@@ -234,7 +238,10 @@ impl Core {
 
     /// Bytes on disk of state, results and statistics: all but configuration and summary, which are small.
     pub(crate) fn disk_bytes(&self) -> u64 {
-        let log = self.keeper.as_ref().map_or(0, |keeper| keeper.log.length() + keeper.manifest_bytes);
+        let log = self
+            .keeper
+            .as_ref()
+            .map_or(0, |keeper| keeper.log.length() + keeper.manifest_bytes + keeper.sketches_bytes);
         let results = self.files.as_ref().map_or(0, ResultFiles::bytes) + self.statistics_bytes;
         log + self.seeds.length + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
     }
@@ -316,6 +323,10 @@ impl Core {
         files.sync()?;
         keeper.log.sync()?;
         let number = keeper.number.saturating_add(1);
+        // before the log, whose place in the directory is made durable with its own
+        let of = (&keeper.settings.secret, &self.counters);
+        let sketches_bytes =
+            sketches::write(keeper.storage(), &keeper.settings.directory, number, of, &self.sketches)?;
         let log = LogWriter::create(keeper.storage(), &keeper.path(&log_name(number)))?;
         self.frontier.prepare_checkpoint()?;
         self.visited.prepare_checkpoint()?;
@@ -329,12 +340,14 @@ impl Core {
         keeper.manifest_bytes = body.len() as u64;
         keeper.generation = generation;
         keeper.log = log;
+        keeper.sketches_bytes = sketches_bytes;
         let mut old = std::mem::take(&mut keeper.replayed);
         old.push(keeper.number);
         keeper.number = number;
         keeper.checkpoint_at = now.after(keeper.settings.pace.checkpoint_every);
         for number in old {
             remove(keeper.storage(), &keeper.path(&log_name(number)))?;
+            remove(keeper.storage(), &keeper.path(&sketches_name(number)))?;
         }
         self.frontier.checkpoint_done()?;
         self.visited.checkpoint_done()?;

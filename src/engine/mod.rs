@@ -3,6 +3,7 @@
 //! One owner decides; workers share nothing mutable. [`Crawl`] is the way in.
 
 mod apply;
+mod best_first;
 mod buckets;
 mod builder;
 mod canonical;
@@ -17,6 +18,7 @@ mod delivery;
 mod drive;
 mod explain;
 mod gather;
+mod hashes;
 mod inspect;
 mod intake;
 mod job;
@@ -42,20 +44,23 @@ mod setup;
 mod shadow;
 mod shutdown;
 mod sitemap;
+mod sketches;
 mod skip;
 mod state;
 mod status;
 mod timestamp;
+mod together;
 mod traps;
 mod worker;
 
 pub use builder::CrawlBuilder;
 pub use core::CoreError;
 pub use crawl::{Crawl, CrawlError, SetupError};
-pub use explain::{Cause, ExplainError, Explanation, Fate, Found, Tried};
+pub use explain::{Cause, ExplainError, Explanation, Fate, Found, Linked, Tried};
 pub use observer::{Event, Observer, Silent, TrapAlarm, TrapKind};
 pub use plan::{FilterPlan, PlanError, plan};
 pub use robots::{RobotsError, robots_verdict};
 pub use seeds::SeedSpool;
 pub use shutdown::{StopHandle, Urgency};
 pub use status::{Disk, FrontierStatus, Standing, Status, StatusError, Waiting};
+pub use together::{AsOf, Compared, Merged, SharedUrls, Side, TogetherError, compare, merge};

@@ -222,15 +222,7 @@ impl Core {
         if !drained && !self.schedule.may_begin(id) {
             return Ok(None);
         }
-        self.held += self.schedule.claim(id, &mut *self.frontier)?;
-        if !self.revived.is_empty() {
-            let revived = &mut self.revived;
-            self.held -= self.schedule.retain_claimed(id, |ticket| !revived.remove(&ticket));
-        }
-        Ok(self.schedule.take_claimed(id).map(|claimed| {
-            self.held -= 1;
-            Attempt::new(claimed)
-        }))
+        Ok(self.next_claimed(id, drained)?.map(Attempt::new))
     }
 
     /// A page that was alone in flight at two crashes is not asked for a third time.

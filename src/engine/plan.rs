@@ -7,6 +7,7 @@ use super::crawl::SetupError;
 use crate::budget::{self, Plan};
 use crate::config::{Config, ConfigError, Dedup, Size};
 use crate::frontier::{self, DiskFrontier};
+use crate::stats::{CrawlSketches, SketchSizes};
 use crate::store::{Decoder, StateError, Storage};
 use crate::visited;
 use crate::visited::{
@@ -114,6 +115,12 @@ fn largest(config: &Config, plan: &Plan) -> Result<Sizing, SizingError> {
         Some(rate) => Sizing::from_memory_and_rate(config.filter, bytes, rate),
         None => Sizing::from_memory(config.filter, bytes, config.bits_per_url),
     }
+}
+
+/// The sketches of a configuration, empty.
+pub(super) fn sketches(config: &Config, plan: &Plan) -> CrawlSketches {
+    let sizes = SketchSizes::within(plan.sketches, config.link_count_error, config.link_count_risk);
+    CrawlSketches::new(sizes)
 }
 
 /// The visited set of a configuration, empty.

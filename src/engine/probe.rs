@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::core::{Caps, Core, CoreSettings};
+use super::hashes::hashes;
 use super::job::{Job, Outcome, PageOutcome};
 use super::next::Next;
 use super::plan;
@@ -74,9 +75,10 @@ impl OwnerProbe {
         scope.write().unwrap_or_else(PoisonError::into_inner).add_seed("http://seed.test/");
         let share = HostShare { open_bytes: plan.caches / 2, residue_bytes: plan.caches / 4, secret: 1 };
         let schedule = Schedule::new(politeness, share, false);
-        let traps = Traps::new(&config, plan.sketches, 1);
+        let traps = Traps::new(&config, plan.traps, 1);
+        let sketches = plan::sketches(&config, &plan);
         let frontier = Box::new(MemoryFrontier::new());
-        let core = Core::new(settings, frontier, visited, schedule, scope, Vec::new(), traps);
+        let core = Core::new(settings, frontier, visited, schedule, scope, Vec::new(), (traps, sketches));
         let mut probe =
             Self { core, secret: KeySecret::from_seed(1), flying: Vec::new(), now: Moment::START };
         let seeds = probe.batch(["http://seed.test/"].into_iter(), Via::Seed);
@@ -88,7 +90,7 @@ impl OwnerProbe {
     pub fn batch<'a>(&self, urls: impl Iterator<Item = &'a str>, via: Via) -> LinkBatch {
         let mut batch = LinkBatch::default();
         for url in urls {
-            batch.push(url, Parts::of(url).origin_length, self.secret.key(url), via, None);
+            batch.push(url, Parts::of(url).origin_length, hashes(&self.secret, url), via, None);
         }
         batch
     }

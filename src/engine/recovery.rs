@@ -13,10 +13,11 @@ use super::core::{Core, CoreError, LONGEST_PAUSE};
 use super::journal::{Change, read_record};
 use super::keeper::{MANIFEST, log_name, log_number};
 use super::observer::Event;
+use super::sketches::sketches_name;
 use super::state::CrawlState;
 use crate::frontier::{Moment, OriginId, QueueId, Ticket};
 use crate::model::{Candidate, UrlKey};
-use crate::sink::RecoveringFiles;
+use crate::sink::{RecoveringFiles, ResultFile};
 use crate::store::{
     Decoder, LogEnd, LogReader, Malformed, SinkRange, StateError, Storage, peek_manifest, read_manifest,
 };
@@ -65,7 +66,7 @@ pub(crate) fn remove_old_logs(
     let highest = present.iter().filter_map(|name| log_number(name)).fold(named, u64::max);
     let above = highest.saturating_add(1);
     let mut stay: HashSet<String> = KEPT.iter().map(ToString::to_string).collect();
-    stay.insert(log_name(named));
+    stay.extend([log_name(named), sketches_name(named)]);
     crate::store::remove_unnamed(storage, directory, &stay)?;
     Ok(above)
 }
@@ -92,6 +93,14 @@ impl Replayed {
     }
 }
 
+/// What a log tells.
+pub(super) enum Replay<'a> {
+    /// Something changed.
+    Change(Change),
+    /// This line was written to `pages.jsonl`; after the last one of a record, an empty one.
+    Page(&'a [u8]),
+}
+
 /// Shows each change that a log tells of, as far as the log counts, and takes the lines that it names into
 /// their files; where its torn tail begins, if it has one.
 ///
@@ -101,7 +110,7 @@ pub(super) fn replay_log<E: From<StateError>>(
     storage: &dyn Storage,
     path: &Path,
     files: &mut RecoveringFiles,
-    mut apply: impl FnMut(u64, Change) -> Result<(), E>,
+    mut apply: impl FnMut(u64, Replay<'_>) -> Result<(), E>,
 ) -> Result<Option<u64>, E> {
     let mut log = LogReader::open(storage, path)?;
     let mut changes: Vec<Change> = Vec::new();
@@ -127,7 +136,11 @@ pub(super) fn replay_log<E: From<StateError>>(
             break;
         }
         for change in changes.drain(..) {
-            apply(offset, change)?;
+            apply(offset, Replay::Change(change))?;
+        }
+        for (_, range) in ranges.iter().filter(|(number, _)| *number == ResultFile::Pages.number()) {
+            let lines = files.lines(ResultFile::Pages, *range)?;
+            lines.split(|byte| *byte == b'\n').try_for_each(|line| apply(offset, Replay::Page(line)))?;
         }
     }
     Ok(log.end().and_then(|LogEnd { offset, torn }| torn.map(|_| offset)))
@@ -144,8 +157,12 @@ impl Core {
         epoch: u64,
     ) -> Result<Replayed, CoreError> {
         let mut replayed = Replayed { epoch, ..Replayed::default() };
-        let torn = replay_log(storage, path, files, |offset, change| {
-            self.replay_change(path, offset, change, &mut replayed)
+        let torn = replay_log(storage, path, files, |offset, told| match told {
+            Replay::Change(change) => self.replay_change(path, offset, change, &mut replayed),
+            Replay::Page(line) => {
+                self.replay_page(line);
+                Ok(())
+            }
         })?;
         if let Some(offset) = torn {
             self.events.push(Event::TornTail { offset });
@@ -212,6 +229,7 @@ impl Core {
                 })?;
             }
             Change::Trap(key) => self.replay_trap(key),
+            Change::Observed(observed) => self.replay_observed(&observed),
             Change::Example(reason, url) => {
                 self.examples.note(reason, &url);
             }

@@ -59,6 +59,7 @@ impl Reporter {
     /// Where things stand.
     pub(crate) fn snapshot(&self, core: &mut Core) -> Snapshot {
         let filter = filter(core);
+        let estimates = Some(core.sketches.portrait(false));
         let counters = core.counters();
         Snapshot {
             pages: Pages {
@@ -101,6 +102,7 @@ impl Reporter {
                 cookies_dropped: self.shared.fetcher.cookies_dropped(),
             },
             filter,
+            estimates,
             memory: Memory {
                 budget_bytes: self.shared.config.memory,
                 rss_bytes: resident_bytes(),
@@ -119,6 +121,7 @@ impl Reporter {
         totals.memory.rss_bytes = None;
         totals.memory.plan = Some(self.plan);
         totals.urls.examples = core.examples.to_map();
+        totals.estimates = Some(core.sketches.portrait(true));
         let nothing = end == EndReason::Done && totals.pages.ok == 0;
         let end_reason = if nothing { EndReason::NothingFetched } else { end };
         Summary { end_reason, totals }

@@ -12,6 +12,7 @@ use std::sync::PoisonError;
 
 use super::core::{Core, CoreError};
 use super::crawl::SetupError;
+use super::hashes::hashes;
 use super::plan::{PlanError, plan_beside};
 use super::shutdown::StopHandle;
 use crate::config::seeds::LONGEST_LINE;
@@ -204,8 +205,8 @@ impl Taking<'_> {
             }
             if let Ok(target) = self.canonicalizer.parse(&text) {
                 core.scope_mut().add_seed(&target.requested);
-                let key = self.secret.key(&target.canonical);
-                batch.push(&target.requested, target.parts.origin_length, key, Via::Seed, None);
+                let hashes = hashes(self.secret, &target.canonical);
+                batch.push(&target.requested, target.parts.origin_length, hashes, Via::Seed, None);
             }
             if met - core.seeds_taken >= self.at_a_time || batch.text.len() >= LinkBatch::MAX_TEXT / 2 {
                 core.add_seeds(&std::mem::take(&mut batch), met, true)?;
@@ -222,8 +223,8 @@ impl Taking<'_> {
             if alone {
                 core.scope_mut().add_seed(&target.requested);
             }
-            let key = self.secret.key(&target.canonical);
-            batch.push(&target.requested, target.parts.origin_length, key, Via::SitemapFile, None);
+            let hashes = hashes(self.secret, &target.canonical);
+            batch.push(&target.requested, target.parts.origin_length, hashes, Via::SitemapFile, None);
         }
         core.add_seeds(&batch, met + sitemaps.len() as u64, alone)?;
         core.finish_seeds()

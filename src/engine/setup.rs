@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
 
+use super::best_first::BestFirst;
 use super::canonical::ReadPages;
 use super::core::{Core, CoreSettings};
 use super::crawl::SetupError;
@@ -12,13 +13,15 @@ use super::keeper::{FRONTIER, Keeper, KeeperSettings, MANIFEST, Pace, VISITED, l
 use super::names;
 use super::plan::{self, FilterPlan};
 use super::recovery::{malformed_manifest, read_state, remove_old_logs};
+use super::sketches;
 use super::traps::Traps;
 use crate::budget::Plan;
-use crate::config::Config;
+use crate::config::{Config, CrawlStrategy};
 use crate::fetch::Fetcher;
 use crate::frontier::{Frontier, HostShare, MemoryFrontier, Moment, Politeness, QueueId, Schedule};
 use crate::scope::Scope;
 use crate::sink::{RecoveringFiles, ResultFiles, Sink};
+use crate::stats::KeptSketchesError;
 use crate::store::{Decoder, Seal, StateError, Storage, remove_unnamed};
 use crate::url::{Canonicalizer, KeySecret};
 use crate::visited::{Place, Visited};
@@ -56,9 +59,13 @@ impl Parts {
         let mut schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
         let (lookups, servers) = (self.plan.fetch_memory().lookups, Fetcher::servers_at_once(&self.config));
         schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency, servers));
-        let traps = Traps::new(&self.config, self.plan.sketches, secret.key("what is counted of traps"));
-        let mut core = Core::new(self.settings, frontier, visited, schedule, self.scope, self.sinks, traps);
+        let traps = Traps::new(&self.config, self.plan.traps, secret.key("what is counted of traps"));
+        let sketches = plan::sketches(&self.config, &self.plan);
+        let (settings, scope, sinks) = (self.settings, self.scope, self.sinks);
+        let mut core = Core::new(settings, frontier, visited, schedule, scope, sinks, (traps, sketches));
         core.read_pages = ReadPages::new(of_canonical);
+        core.order =
+            (self.config.strategy == CrawlStrategy::BestFirst).then(|| BestFirst::new(self.canonicalizer));
         core
     }
 
@@ -133,6 +140,9 @@ impl Parts {
         let mut queues: BTreeMap<QueueId, Box<str>> =
             state.queues.iter().map(|queue| (queue.queue, queue.origin.clone())).collect();
         let replayed = state.log;
+        core.sketches = sketches::read(&*storage, &state_directory, replayed)
+            .map_err(KeptSketchesError::into_state)?
+            .sketches;
         core.restore(state);
         let seeds_in_manifest = core.seeds_taken;
         let told = core.replay(&*storage, &log, &mut files, epoch)?;

@@ -17,12 +17,13 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::oneshot;
 
 use super::core::{Core, CoreError};
+use super::hashes::hashes;
 use super::intake::Found;
 use super::job::RobotsAnswer;
 use super::worker::Shared;
 use crate::config::Sitemaps;
 use crate::frontier::{Attempt, Moment, OriginId, RobotsState};
-use crate::model::{KeyHash, LinkBatch, SkipReason, UrlKey, Via};
+use crate::model::{KeyHash, LinkBatch, SkipReason, UrlHashes, UrlKey, Via};
 use crate::scope::Scope;
 use crate::sitemap::MOST_BYTES;
 use crate::url::{Parts, host_of, without_userinfo};
@@ -67,17 +68,23 @@ pub(super) fn named(shared: &Shared, url: &str, answer: &RobotsAnswer) -> LinkBa
     batch.dropped = u64::from(rules.sitemaps_dropped());
     for written in rules.sitemaps() {
         let Ok(target) = resolver.target(written) else {
-            batch.push(&without_userinfo(written), 0, 0, Via::SitemapFile, Some(SkipReason::BadUrl));
+            batch.push(
+                &without_userinfo(written),
+                0,
+                UrlHashes::NONE,
+                Via::SitemapFile,
+                Some(SkipReason::BadUrl),
+            );
             continue;
         };
-        let key = shared.secret.key(&target.canonical);
-        if !seen.insert(key) {
+        let hashes = hashes(&shared.secret, &target.canonical);
+        if !seen.insert(hashes.key) {
             batch.repeats += 1;
             continue;
         }
         let most = shared.config.max_url_length;
         let skip = wanted(&scope, most, &target.requested, &target.parts, false).err();
-        batch.push(&target.requested, target.parts.origin_length, key, Via::SitemapFile, skip);
+        batch.push(&target.requested, target.parts.origin_length, hashes, Via::SitemapFile, skip);
     }
     batch
 }

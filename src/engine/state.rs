@@ -109,13 +109,7 @@ impl CrawlState {
         encoder.number(self.seeds_taken);
         encoder.byte(u8::from(self.seeds_complete));
         self.seeds.encode(&mut encoder);
-        let mut pairs = Vec::new();
-        self.counters.clone().since(&mut Counters::default(), |slot, n| pairs.push((slot, n)));
-        encoder.number(pairs.len() as u64);
-        for (slot, n) in pairs {
-            encoder.number(slot);
-            encoder.number(n);
-        }
+        self.counters.encode(&mut encoder);
         encoder.number(self.sinks.len() as u64);
         for (number, seal) in &self.sinks {
             encoder.number(*number);
@@ -162,13 +156,7 @@ impl CrawlState {
         let seeds_taken = decoder.count()?;
         let seeds_complete = decoder.byte()? != 0;
         let seeds = Seal::decode(&mut decoder)?;
-        let mut counters = Counters::default();
-        for _ in 0..decoder.number()? {
-            let (slot, n) = (decoder.number()?, decoder.count()?);
-            if !counters.count(slot, n) {
-                return Err(Malformed);
-            }
-        }
+        let counters = Counters::decode(&mut decoder)?;
         let sinks = list(&mut decoder, |decoder| Ok((decoder.number()?, SinkSeal::decode(decoder)?)))?;
         let attempts = list(&mut decoder, KeptAttempt::decode)?;
         let in_flight = list(&mut decoder, decode_ticket)?;

@@ -258,6 +258,7 @@ impl Core {
     /// What a log says was accepted.
     pub(super) fn replay_accepted(&mut self, candidate: &Candidate) {
         self.traps.accepted(candidate);
+        self.note_unique(candidate);
     }
 
     /// What a log says was told.

@@ -149,7 +149,10 @@ async fn page(shared: &Shared, outcome: &mut PageOutcome, parts: &mpsc::Sender<P
     let mut lease = None;
     let max_body = sitemap::most_bytes(outcome.job.attempt.candidate.via);
     match shared.fetcher.get(&FetchRequest { max_body, keep_alive, ..FetchRequest::new(&url) }).await {
-        Ok(response) => lease = Some(read(shared, outcome, response, parts).await),
+        Ok(response) => {
+            outcome.record.first_byte_ms = Some(milliseconds_since(started));
+            lease = Some(read(shared, outcome, response, parts).await);
+        }
         Err(error) if error.skip_reason().is_some() => {
             outcome.refused = true;
             outcome.record.error = Some(page_error(error));
@@ -159,8 +162,12 @@ async fn page(shared: &Shared, outcome: &mut PageOutcome, parts: &mpsc::Sender<P
             outcome.record.error = Some(page_error(error));
         }
     }
-    outcome.record.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    outcome.record.elapsed_ms = milliseconds_since(started);
     lease
+}
+
+fn milliseconds_since(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
@@ -188,6 +195,7 @@ pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
         simhash: None,
         digest: None,
         fetched_at: timestamp::now(),
+        first_byte_ms: None,
         elapsed_ms: 0,
         attempts: job.attempt.requests + 1,
     };

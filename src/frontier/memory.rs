@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{BUCKETS, Claimed, Frontier, FrontierError, QueueId, Ticket, class_of};
+use super::{BUCKETS, Claimed, Frontier, FrontierError, QueueId, Ticket};
 use crate::model::Candidate;
 
 /// What one queue holds of one class.
@@ -47,8 +47,7 @@ impl MemoryFrontier {
 }
 
 impl Frontier for MemoryFrontier {
-    fn push(&mut self, queue: QueueId, candidate: &Candidate) -> Result<Ticket, FrontierError> {
-        let class = class_of(candidate);
+    fn push_as(&mut self, queue: QueueId, class: u8, candidate: &Candidate) -> Result<Ticket, FrontierError> {
         let held = self.queues.entry(queue).or_default();
         let lane = held.lanes.entry(class).or_default();
         let sequence = lane.head + lane.waiting.len() as u64;

@@ -120,10 +120,18 @@ pub enum FrontierError {
 /// Queues of candidates.
 ///
 /// Within a queue the lowest class comes first, and within a class the first
-/// that was pushed. The class is that of [`class_of`].
+/// that was pushed.
 pub trait Frontier {
     /// Appends a candidate to a queue.
-    fn push(&mut self, queue: QueueId, candidate: &Candidate) -> Result<Ticket, FrontierError>;
+    fn push(&mut self, queue: QueueId, candidate: &Candidate) -> Result<Ticket, FrontierError> {
+        self.push_as(queue, class_of(candidate), candidate)
+    }
+
+    /// The same with a class of the caller's, [`DEEPEST_CLASS`] at most.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    fn push_as(&mut self, queue: QueueId, class: u8, candidate: &Candidate) -> Result<Ticket, FrontierError>;
 
     /// Takes up to `most` candidates from the head of a queue and appends them to `claimed`.
     fn claim(

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{SkipReason, UrlKey};
+use super::{SkipReason, UrlHashes, UrlKey};
 
 /// How a URL was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -101,12 +101,21 @@ pub struct Link {
     pub origin_length: u16,
     /// The key of its canonical form.
     pub key: UrlKey,
+    /// The fingerprint of its canonical form; 0 where the URL is not usable.
+    pub fingerprint: u64,
     /// How it was found.
     pub via: Via,
     /// Why it is not to be queued, where it is not.
     pub skip: Option<SkipReason>,
     /// Who asked that it be not followed, where somebody did.
     pub nofollow: Option<Nofollow>,
+}
+
+impl Link {
+    /// Both hashes of its canonical form.
+    pub fn hashes(&self) -> UrlHashes {
+        UrlHashes { key: self.key, fingerprint: self.fingerprint }
+    }
 }
 
 impl LinkBatch {
@@ -124,7 +133,7 @@ impl LinkBatch {
         &mut self,
         url: &str,
         origin_length: u16,
-        key: UrlKey,
+        hashes: UrlHashes,
         via: Via,
         skip: Option<SkipReason>,
     ) -> bool {
@@ -142,7 +151,8 @@ impl LinkBatch {
             return false;
         }
         self.text.push_str(&url);
-        self.links.push(Link { start, length, origin_length, key, via, skip, nofollow: None });
+        let UrlHashes { key, fingerprint } = hashes;
+        self.links.push(Link { start, length, origin_length, key, fingerprint, via, skip, nofollow: None });
         true
     }
 
@@ -192,8 +202,8 @@ mod tests {
     fn of_a_url_that_cannot_be_used_the_beginning_is_kept() {
         for reason in [SkipReason::BadUrl, SkipReason::OtherScheme, SkipReason::UrlTooLong] {
             let mut batch = LinkBatch::default();
-            assert!(batch.push(&"é".repeat(60_000), 9, 0, Via::Link, Some(reason)));
-            assert!(batch.push("mailto:a", 0, 0, Via::Link, Some(reason)));
+            assert!(batch.push(&"é".repeat(60_000), 9, UrlHashes::NONE, Via::Link, Some(reason)));
+            assert!(batch.push("mailto:a", 0, UrlHashes::NONE, Via::Link, Some(reason)));
             let urls: Vec<&str> = batch.links.iter().map(|link| batch.url(link)).collect();
             assert_eq!(urls, [format!("{}…", "é".repeat(128)).as_str(), "mailto:a"]);
             assert_eq!(batch.links[0].origin_length, 0);
@@ -204,8 +214,9 @@ mod tests {
     fn a_batch_has_a_bound_and_counts_what_is_beyond() {
         let mut batch = LinkBatch::default();
         let url = "x".repeat(1 << 20);
-        let kept =
-            (0..20).filter(|_| batch.push(&url, 0, 0, Via::Link, Some(SkipReason::OutOfScope))).count();
+        let kept = (0..20)
+            .filter(|_| batch.push(&url, 0, UrlHashes::NONE, Via::Link, Some(SkipReason::OutOfScope)))
+            .count();
         assert_eq!((kept, batch.links.len(), batch.dropped), (16, 16, 4));
         assert_eq!(batch.text.len(), LinkBatch::MAX_TEXT);
         assert!(batch.links.iter().all(|link| batch.url(link) == url));
@@ -218,6 +229,7 @@ mod tests {
             length: u32::MAX,
             origin_length: 0,
             key: 0,
+            fingerprint: 0,
             via: Via::Link,
             skip: None,
             nofollow: None,

@@ -91,6 +91,9 @@ pub struct Record {
     pub digest: Option<String>,
     /// When the last attempt began, in RFC 3339 form (UTC).
     pub fetched_at: String,
+    /// Time of the last attempt until the head of its answer was there, where one came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte_ms: Option<u64>,
     /// Time of the last attempt.
     pub elapsed_ms: u64,
     /// Requests made for it, its own redirects to itself included.
@@ -145,6 +148,7 @@ mod tests {
             simhash: Some("0123456789abcdef".into()),
             digest: Some("00".into()),
             fetched_at: "2026-01-01T00:00:00Z".into(),
+            first_byte_ms: Some(4),
             elapsed_ms: 5,
             attempts: 2,
         };

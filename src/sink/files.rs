@@ -195,6 +195,15 @@ impl RecoveringFiles {
         Ok(())
     }
 
+    /// What stands in a range that was taken; nothing where there is no such file.
+    ///
+    /// # Errors
+    /// [`StateError`] where it cannot be read.
+    pub fn lines(&self, file: ResultFile, range: SinkRange) -> Result<Vec<u8>, StateError> {
+        let sink = self.0.iter().find(|(known, _)| *known == file);
+        sink.map_or(Ok(Vec::new()), |(_, sink)| sink.read(range))
+    }
+
     /// Cuts off what nobody vouches for, and goes on.
     pub fn finish(self) -> Result<ResultFiles, StateError> {
         let finish = |(file, sink): (ResultFile, RecoveringSink)| sink.finish().map(|sink| (file, sink));

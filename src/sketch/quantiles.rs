@@ -3,6 +3,8 @@
 //! Source: T. Dunning and O. Ertl, Computing Extremely Accurate Quantiles Using t-Digests (2019). Apache's
 //! `datasketches`, whose bytes its libraries in Java and C++ read, too.
 
+use std::ops::RangeInclusive;
+
 use datasketches::tdigest::TDigestMut;
 
 use super::MergeError;
@@ -12,10 +14,8 @@ use crate::store::Malformed;
 /// What is said of it in an error.
 const NAME: &str = "quantile";
 
-/// How finely it divides the numbers.
-const COMPRESSION: u16 = 200;
-/// Groups of numbers that are held at most, of 16 bytes each.
-const MOST_GROUPS: usize = 2 * COMPRESSION as usize + 10;
+/// How finely it may divide the numbers.
+const COMPRESSIONS: RangeInclusive<u16> = 20..=200;
 /// Numbers that wait to be grouped. The library lets four times as many wait as there are groups, which is
 /// quicker and no more exact, and takes most of the memory.
 const WAITING: usize = 128;
@@ -34,7 +34,7 @@ const IS_REVERSED: u8 = 4;
 /// ```
 /// use dragline::sketch::Quantiles;
 ///
-/// let mut latency = Quantiles::new();
+/// let mut latency = Quantiles::default();
 /// (1..=1000).for_each(|milliseconds| latency.add(f64::from(milliseconds)));
 /// assert!((latency.quantile(0.99).unwrap() - 990.0).abs() < 2.0);
 /// assert_eq!(latency.max(), Some(1000.0));
@@ -46,9 +46,10 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    /// One without numbers.
-    pub fn new() -> Self {
-        Self { digest: empty(), waiting: 0 }
+    /// One without numbers, which divides them as finely as this, 20 to 200: groups of them, at most twice as many, are
+    /// what it holds.
+    pub fn new(compression: u16) -> Self {
+        Self { digest: empty(compression), waiting: 0 }
     }
 
     /// How finely it divides the numbers.
@@ -93,8 +94,9 @@ impl Quantiles {
     /// Takes in the numbers of another one.
     ///
     /// # Errors
-    /// [`MergeError`] where the numbers are too many to be counted.
+    /// [`MergeError`] where they were divided otherwise, or the numbers are too many to be counted.
     pub fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
+        MergeError::unless_equal(NAME, "compression", &self.compression(), &other.compression())?;
         MergeError::unless_countable(NAME, self.count(), other.count())?;
         self.digest.merge(&other.digest);
         // gives back what both took together
@@ -111,7 +113,7 @@ impl Quantiles {
     /// Bytes that it takes at most, however many numbers it meets.
     pub fn most_memory_bytes(&self) -> usize {
         // the library makes room for four times as many as wait when it runs short
-        size_of::<Self>() + (MOST_GROUPS + 4 * WAITING) * 16
+        size_of::<Self>() + (most_groups(self.compression()) + 4 * WAITING) * 16
     }
 
     /// Its bytes, as `datasketches` lays out a t-digest.
@@ -130,13 +132,19 @@ impl Quantiles {
     }
 }
 
-fn empty() -> TDigestMut {
-    TDigestMut::new(COMPRESSION).expect("a compression within the library's limits")
+fn empty(compression: u16) -> TDigestMut {
+    let compression = compression.clamp(*COMPRESSIONS.start(), *COMPRESSIONS.end());
+    TDigestMut::new(compression).expect("a compression within the library's limits")
+}
+
+/// Groups of numbers that are held at most, of 16 bytes each.
+fn most_groups(compression: u16) -> usize {
+    2 * usize::from(compression) + 10
 }
 
 impl Default for Quantiles {
     fn default() -> Self {
-        Self::new()
+        Self::new(*COMPRESSIONS.end())
     }
 }
 
@@ -144,14 +152,15 @@ impl Default for Quantiles {
 fn check(bytes: &[u8]) -> Result<(), Malformed> {
     let (header, rest) = bytes.split_first_chunk::<8>().ok_or(Malformed)?;
     let [words, version, family, low, high, flags, 0, 0] = *header else { return Err(Malformed) };
-    let is_known = version == VERSION && family == FAMILY && u16::from_le_bytes([low, high]) == COMPRESSION;
+    let compression = u16::from_le_bytes([low, high]);
+    let is_known = version == VERSION && family == FAMILY && COMPRESSIONS.contains(&compression);
     let is_sized = match (words, flags & !IS_REVERSED, rest.split_first_chunk::<8>()) {
         (1, IS_EMPTY, None) => rest.is_empty(),
         (1, IS_ONE, Some((_, rest))) => rest.is_empty(),
         (2, 0, Some((counts, rest))) => {
             // none waits
             let groups = u64::from_le_bytes(*counts) as usize;
-            (1..=MOST_GROUPS).contains(&groups) && rest.len() == 16 + 16 * groups
+            (1..=most_groups(compression)).contains(&groups) && rest.len() == 16 + 16 * groups
         }
         _ => false,
     };

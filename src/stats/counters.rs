@@ -4,6 +4,7 @@
 //! `unique = pages with a record + skipped after queueing + queued + in flight`.
 
 use crate::model::{ErrorKind, Record, SkipReason};
+use crate::store::{Decoder, Encoder, Malformed};
 use std::collections::BTreeMap;
 
 /// A count per reason for not fetching.
@@ -209,6 +210,39 @@ impl Counters {
             _ => u16::try_from(slot - BY_STATUS).ok().map(|status| self.by_status.entry(status).or_default()),
         };
         counter.map(|counter| *counter = counter.saturating_add(n)).is_some()
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn add_all(&mut self, other: &Counters) {
+        other.clone().since(&mut Counters::default(), |slot, n| {
+            self.count(slot, n);
+        });
+    }
+
+    /// Appends all counts, for [`decode`](Self::decode): number of pairs · pairs of slot and count.
+    pub fn encode(&self, encoder: &mut Encoder<'_>) {
+        let mut pairs = Vec::new();
+        self.clone().since(&mut Counters::default(), |slot, n| pairs.push((slot, n)));
+        encoder.number(pairs.len() as u64);
+        for (slot, n) in pairs {
+            encoder.number(slot);
+            encoder.number(n);
+        }
+    }
+
+    /// Reads them back.
+    ///
+    /// # Errors
+    /// [`Malformed`] where something is counted that there is not.
+    pub fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        let mut counters = Counters::default();
+        for _ in 0..decoder.number()? {
+            let (slot, n) = (decoder.number()?, decoder.count()?);
+            if !counters.count(slot, n) {
+                return Err(Malformed);
+            }
+        }
+        Ok(counters)
     }
 
     /// Whether the two laws hold, given what is pending, queued and in flight.

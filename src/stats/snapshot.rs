@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+use super::Portrait;
 use crate::budget::{Plan, StepCounts};
 use crate::config::{Dedup, FilterKind};
 use crate::model::{ErrorKind, SkipReason};
@@ -228,6 +229,9 @@ pub struct Snapshot {
     pub notes: Notes,
     /// The filter; `null` with `--dedup exact`, which has none.
     pub filter: Option<FilterState>,
+    /// Estimates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimates: Option<Portrait>,
     /// Memory.
     pub memory: Memory,
     /// Bodies.

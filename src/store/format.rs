@@ -27,6 +27,8 @@ pub enum FileKind {
     Run,
     /// Doubts.
     Doubts,
+    /// Sketches.
+    Sketches,
 }
 
 impl FileKind {
@@ -37,15 +39,16 @@ impl FileKind {
             FileKind::Segment => *b"segm",
             FileKind::Run => *b"keys",
             FileKind::Doubts => *b"doub",
+            FileKind::Sketches => *b"sket",
         }
     }
 
     /// The version of its format that this program writes, and the only one that it reads.
     fn version(self) -> u32 {
         match self {
-            FileKind::Log | FileKind::Manifest => 3,
+            FileKind::Log | FileKind::Manifest => 4,
             FileKind::Segment | FileKind::Doubts => 2,
-            FileKind::Run => 1,
+            FileKind::Run | FileKind::Sketches => 1,
         }
     }
 }

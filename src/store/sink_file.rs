@@ -236,6 +236,13 @@ impl RecoveringSink {
         self.whole.combine(&Hasher::new_with_initial_len(range.crc32, range.length));
     }
 
+    /// What stands in a range that was taken.
+    pub fn read(&self, range: SinkRange) -> Result<Vec<u8>, StateError> {
+        let mut bytes = vec![0; range.length as usize];
+        self.file.read_at(range.offset, &mut bytes).map_err(StateError::io(&self.path))?;
+        Ok(bytes)
+    }
+
     /// Bytes that manifest and log have named so far.
     pub fn length(&self) -> u64 {
         self.length

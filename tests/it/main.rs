@@ -23,3 +23,4 @@ mod server;
 mod sites;
 mod stopped_early;
 mod synthetic;
+mod together;

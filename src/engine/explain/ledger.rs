@@ -14,15 +14,17 @@ use super::super::keeper::{FRONTIER, MANIFEST, VISITED, log_name};
 use super::super::recovery::{malformed_manifest, peek_state};
 use super::super::seed_file::spanning;
 use super::super::setup::name_secret;
+use super::super::sketches;
 use super::super::state::CrawlState;
 use super::ExplainError;
 use crate::config::Config;
 use crate::frontier::{DiskFrontier, DiskSettings, DrainReason, FrontierError, HostShare, Schedule, Ticket};
 use crate::model::{Candidate, PageError, UrlKey};
 use crate::scope::Scope;
-use crate::stats::Counters;
+use crate::sketch::{CountEstimate, fingerprint};
+use crate::stats::{Counters, CrawlSketches, KeptSketchesError};
 use crate::store::{Decoder, FileSystem, LogReader, Malformed, StateError};
-use crate::url::{Canonicalizer, Target};
+use crate::url::{Canonicalizer, Target, host_of};
 use crate::visited::{Glimpse, Place, RestoreError};
 
 /// How often all is read again where the manifest changes in the meantime.
@@ -45,6 +47,10 @@ pub(super) struct Ledger {
     pub(super) queued: Option<Candidate>,
     /// It is not decided whether it is new.
     pub(super) doubt: Option<Candidate>,
+    /// Links to it …
+    pub(super) links: CountEstimate,
+    /// … and to its host.
+    pub(super) links_to_host: CountEstimate,
 }
 
 impl Ledger {
@@ -81,6 +87,8 @@ struct Reader<'a> {
     config: &'a Config,
     canonicalizer: &'a Canonicalizer,
     key: UrlKey,
+    target: &'a Target,
+    sketches: CrawlSketches,
     log: u64,
     seeds_taken: u64,
     schedule: Schedule,
@@ -116,12 +124,16 @@ impl<'a> Reader<'a> {
         let places = places(directory, key, &state.frontier)?;
         let place = Place { storage: Arc::new(FileSystem), directory: directory.join(VISITED) };
         let glimpse = Glimpse::of(key, &place, &state.visited).map_err(|error| visited(directory, error))?;
+        let sketches = sketches::read(&FileSystem, directory, state.log)
+            .map_err(KeptSketchesError::into_state)?
+            .sketches;
         let mine = |attempt: &KeptAttempt| attempt.candidate.key == key;
         Ok(Self {
             directory,
             config,
             canonicalizer,
             key,
+            target,
             log: state.log,
             seeds_taken: state.seeds_taken,
             schedule,
@@ -137,7 +149,10 @@ impl<'a> Reader<'a> {
                 in_flight: false,
                 queued: None,
                 doubt: None,
+                links: sketches.linked(0),
+                links_to_host: sketches.linked(0),
             },
+            sketches,
             places,
             attempts: state.attempts.into_iter().filter(|(_, attempt)| mine(attempt)).collect(),
             flying: state.in_flight.into_iter().collect(),
@@ -163,6 +178,8 @@ impl<'a> Reader<'a> {
         self.widen_scope(seeds_taken)?;
         let mut ledger = self.ledger;
         ledger.standing = self.schedule.standing(self.origin);
+        ledger.links = self.sketches.linked(fingerprint(&self.target.canonical));
+        ledger.links_to_host = self.sketches.linked(fingerprint(host_of(&self.target.requested)));
         ledger.doubt = self.doubt.map(|(_, candidate)| candidate);
         if let Some((ticket, candidate)) = self.places.into_iter().next() {
             ledger.in_flight = self.flying.contains(&ticket);
@@ -204,6 +221,7 @@ impl<'a> Reader<'a> {
                 let length = self.ledger.lengths.entry(number).or_default();
                 *length = range.end().max(*length);
             }
+            Change::Observed(observed) => self.sketches.links(&observed, None),
             Change::Host(state) => self.schedule.restore(&mut Decoder(&state), self.now)?,
             _ => {}
         }

@@ -25,6 +25,7 @@ use crate::config::{ConfigError, Options};
 use crate::model::{Candidate, PageError, Record, SkipReason, Via};
 use crate::scope::canonical_rules;
 use crate::sink::holds_crawl;
+use crate::sketch::CountEstimate;
 use crate::store::StateError;
 use crate::url::{Canonicalizer, Reject, without_userinfo};
 
@@ -151,6 +152,15 @@ pub enum Fate {
     },
 }
 
+/// How often links were met, as counts of links that hardly take memory tell it: never too few.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Linked {
+    /// To the URL, each page counted once.
+    pub url: CountEstimate,
+    /// To any URL of its host.
+    pub host: CountEstimate,
+}
+
 /// What can be said of a URL.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Explanation {
@@ -160,6 +170,8 @@ pub struct Explanation {
     pub canonical: String,
     /// What became of it.
     pub fate: Fate,
+    /// How often it was linked; absent where it cannot be requested.
+    pub linked: Option<Linked>,
     /// A page that redirects to it.
     pub redirected_from: Option<String>,
     /// What is damaged in the crawl directory, and where; the rest may be wrong then.
@@ -194,16 +206,16 @@ impl Explanation {
     fn told(url: &str, directory: &Path, running: bool) -> Result<Self, ExplainError> {
         let config = Options::read(&directory.join("crawl.toml"))?.resolve()?;
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
-        let (requested, canonical, fate, redirected_from) = match canonicalizer.parse(url) {
+        let (requested, canonical, fate, redirected_from, linked) = match canonicalizer.parse(url) {
             Err(reject) => {
                 let text = without_userinfo(url.trim()).into_owned();
-                (text.clone(), text, Fate::Unusable(unusable(reject)), None)
+                (text.clone(), text, Fate::Unusable(unusable(reject)), None, None)
             }
             Ok(target) => {
                 let search =
                     Search { directory, config: &config, canonicalizer: &canonicalizer, target: &target };
-                let (fate, from) = search.fate()?;
-                (target.requested, target.canonical, fate, from)
+                let (fate, from, linked) = search.fate()?;
+                (target.requested, target.canonical, fate, from, Some(linked))
             }
         };
         let end_reason = if running { None } else { end_reason(directory) };
@@ -211,6 +223,7 @@ impl Explanation {
             requested,
             canonical,
             fate,
+            linked,
             redirected_from,
             damage: None,
             running,

@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 use super::deduce::{Rules, before_queue, may_be_capped, once_queued, uncertain};
 use super::ledger::Ledger;
 use super::lines::each_line;
-use super::{Cause, ExplainError, Fate, Found, Tried};
+use super::{Cause, ExplainError, Fate, Found, Linked, Tried};
 use crate::config::{Config, Dedup};
 use crate::model::{LinkBatch, Record, SkipReason, Via};
 use crate::sink::ResultFile;
@@ -35,15 +35,16 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What became of it, and the first page that redirects to it.
-    pub(super) fn fate(&self) -> Result<(Fate, Option<String>), ExplainError> {
+    /// What became of it, the first page that redirects to it, and how often it was linked.
+    pub(super) fn fate(&self) -> Result<(Fate, Option<String>, Linked), ExplainError> {
         let ledger = Ledger::read(self.directory, self.config, self.canonicalizer, self.target)?;
         let (record, redirected_from) = self.record(&ledger)?;
         let fate = match record {
             Some(record) => Fate::Recorded(Box::new(record)),
             None => self.without_record(&ledger)?,
         };
-        Ok((fate, redirected_from))
+        let linked = Linked { url: ledger.links, host: ledger.links_to_host };
+        Ok((fate, redirected_from, linked))
     }
 
     fn without_record(&self, ledger: &Ledger) -> Result<Fate, ExplainError> {

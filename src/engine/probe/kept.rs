@@ -9,6 +9,7 @@ use crate::config::Options;
 use crate::engine::builder::{core_settings, politeness};
 use crate::engine::core::{Core, CoreError};
 use crate::engine::crawl::SetupError;
+use crate::engine::hashes::hashes;
 use crate::engine::job::{Job, Outcome, Verdict};
 use crate::engine::keeper::Pace;
 use crate::engine::next::Next;
@@ -30,7 +31,7 @@ const FRONTIER_BYTES: u64 = 4 << 10;
 const TABLE_BYTES: u64 = 64;
 const DOUBTS_BYTES: u64 = 2 << 10;
 const CACHES_BYTES: u64 = 64 << 10;
-const SKETCHES_BYTES: u64 = 64 << 10;
+const TRAPS_BYTES: u64 = 64 << 10;
 
 /// Steps after which a core that asks for none of its pages is given up.
 const MOST_STEPS: usize = 10_000;
@@ -99,7 +100,7 @@ impl KeptProbe {
         let config = Arc::new(options.resolve()?);
         let (mut plan, filter) = plan::plan(&config)?;
         (plan.frontier, plan.exact_table, plan.doubts) = (FRONTIER_BYTES, TABLE_BYTES, DOUBTS_BYTES);
-        (plan.caches, plan.sketches) = (CACHES_BYTES, SKETCHES_BYTES);
+        (plan.caches, plan.traps, plan.sketches) = (CACHES_BYTES, TRAPS_BYTES, 0);
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let parts = Parts {
@@ -160,8 +161,8 @@ impl KeptProbe {
         let mut batch = LinkBatch::default();
         for target in links.iter().filter_map(|link| self.canonicalizer.parse(link).ok()) {
             let skip: Option<SkipReason> = scope.check(&target.requested, &target.parts).err();
-            let key = self.secret.key(&target.canonical);
-            batch.push(&target.requested, target.parts.origin_length, key, Via::Link, skip);
+            let hashes = hashes(&self.secret, &target.canonical);
+            batch.push(&target.requested, target.parts.origin_length, hashes, Via::Link, skip);
         }
         batch
     }

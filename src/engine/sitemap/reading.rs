@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::super::hashes::hashes;
 use super::{MOST_STEPS, Part, wanted};
 use crate::budget::Lease;
 use crate::config::date::moments;
@@ -18,7 +19,7 @@ use crate::engine::worker::{
 };
 use crate::fetch::Response;
 use crate::fetch::decode::{Chain, Coding, Progress};
-use crate::model::{KeyHash, Link, LinkBatch, SitemapNote, SkipReason, Truncation, UrlKey, Via};
+use crate::model::{KeyHash, Link, LinkBatch, SitemapNote, SkipReason, Truncation, UrlHashes, UrlKey, Via};
 use crate::sitemap::{Entry, MOST_BYTES, MOST_ENTRIES, SitemapReader};
 use crate::url::{Parts, Reject, Resolver, host_of, without_userinfo};
 
@@ -229,22 +230,34 @@ impl<'a> Reading<'a> {
         let parts = match self.resolver.resolve(entry.url, &mut self.requested, &mut self.canonical) {
             Ok(parts) if entry.usable => parts,
             Err(Reject::OtherScheme(_)) if entry.usable => {
-                self.links.push(&without_userinfo(entry.url), 0, 0, via, Some(SkipReason::OtherScheme));
+                self.links.push(
+                    &without_userinfo(entry.url),
+                    0,
+                    UrlHashes::NONE,
+                    via,
+                    Some(SkipReason::OtherScheme),
+                );
                 return;
             }
             _ => {
-                self.links.push(&without_userinfo(entry.url), 0, 0, via, Some(SkipReason::BadUrl));
+                self.links.push(
+                    &without_userinfo(entry.url),
+                    0,
+                    UrlHashes::NONE,
+                    via,
+                    Some(SkipReason::BadUrl),
+                );
                 return;
             }
         };
-        let key = self.shared.secret.key(&self.canonical);
-        if !self.seen.insert(key) {
+        let hashes = hashes(&self.shared.secret, &self.canonical);
+        if !self.seen.insert(hashes.key) {
             self.links.repeats += 1;
             return;
         }
         let is_stale = self.stale.zip(entry.last_modified).is_some_and(|(stale, last)| last <= stale);
         let skip = self.why_skipped(via, &parts).or(is_stale.then_some(SkipReason::SitemapStale));
-        self.links.push(&self.requested, parts.origin_length, key, via, skip);
+        self.links.push(&self.requested, parts.origin_length, hashes, via, skip);
     }
 
     /// Why an entry is not to be queued, where it is not. A page must be in scope, a sitemap that, or

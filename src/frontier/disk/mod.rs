@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Claimed, Frontier, FrontierError, QueueId, Ticket, class_of};
+use super::{Claimed, Frontier, FrontierError, QueueId, Ticket};
 use crate::model::Candidate;
 use crate::store::{Encoder, Malformed, Storage};
 use files::Files;
@@ -283,8 +283,8 @@ fn write_lane(
 }
 
 impl Frontier for DiskFrontier {
-    fn push(&mut self, queue: QueueId, candidate: &Candidate) -> Result<Ticket, FrontierError> {
-        let key = LaneKey { queue, class: class_of(candidate) };
+    fn push_as(&mut self, queue: QueueId, class: u8, candidate: &Candidate) -> Result<Ticket, FrontierError> {
+        let key = LaneKey { queue, class };
         self.guarded(|this| {
             let start = this.lanes.fresh;
             this.append(key, start, candidate).map(|sequence| key.ticket(sequence))

@@ -14,7 +14,7 @@ fn sections(items: &[u64]) -> Vec<Section> {
     let (mut frequent, mut keys) = (Frequent::new(8), FrequentKeys::new(8));
     let mut plain = CountMin::new(0.05, 0.1, Update::Plain);
     let mut conservative = CountMin::new(0.05, 0.1, Update::Conservative);
-    let (mut sums, mut quantiles) = (CountSketch::new(40, 3), Quantiles::new());
+    let (mut sums, mut quantiles) = (CountSketch::new(40, 3), Quantiles::default());
     for item in items {
         distinct.add(key(*item));
         overlap.add(key(*item));
@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(keys.top(99), fresh.top(99));
         prop_assert_eq!((keys.total(), keys.most_unseen()), (fresh.total(), fresh.most_unseen()));
         let quantiles: Quantiles = sections[7].sketch()?;
-        let mut fresh = Quantiles::new();
+        let mut fresh = Quantiles::default();
         for item in &items {
             fresh.add(*item as f64);
         }

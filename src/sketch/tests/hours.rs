@@ -24,7 +24,7 @@ impl Hour {
             plain: CountMin::new(5e-4, 1e-2, Update::Plain),
             conservative: CountMin::new(5e-4, 1e-2, Update::Conservative),
             frequent: FrequentKeys::new(512),
-            quantiles: Quantiles::new(),
+            quantiles: Quantiles::default(),
         }
     }
 

@@ -43,9 +43,9 @@ fn worst(name: &str, numbers: usize, trials: u64, parts: usize, draw: fn(&mut Ra
     for trial in 0..trials {
         let mut random = Random::of(name, trial);
         let mut drawn: Vec<f64> = (0..numbers).map(|_| draw(&mut random)).collect();
-        let mut whole = Quantiles::new();
+        let mut whole = Quantiles::default();
         for part in drawn.chunks(numbers.div_ceil(parts)) {
-            let mut sketch = Quantiles::new();
+            let mut sketch = Quantiles::default();
             feed(&mut sketch, part);
             whole.merge(&sketch).expect("few enough");
         }
@@ -83,7 +83,7 @@ fn ranks_are_nearly_right() {
 fn of_few_different_numbers_an_answer_is_between_two() {
     let mut random = Random::of("few", 0);
     let mut drawn: Vec<f64> = (0..20_000).map(|_| (random.below(10) * 10) as f64).collect();
-    let mut sketch = Quantiles::new();
+    let mut sketch = Quantiles::default();
     feed(&mut sketch, &drawn);
     drawn.sort_unstable_by(f64::total_cmp);
     for (share, _) in ALLOWED {
@@ -99,7 +99,7 @@ fn of_few_different_numbers_an_answer_is_between_two() {
 #[test]
 fn it_never_takes_more_than_it_says() {
     for (name, draw) in SPREADS {
-        let (mut sketch, mut random) = (Quantiles::new(), Random::of(name, 0));
+        let (mut sketch, mut random) = (Quantiles::default(), Random::of(name, 0));
         for _ in 0..20_000 {
             sketch.add(draw(&mut random));
             assert!(sketch.memory_bytes() <= sketch.most_memory_bytes(), "{name}: {}", sketch.memory_bytes());
@@ -116,7 +116,7 @@ fn it_never_takes_more_than_it_says() {
 
 #[test]
 fn what_is_no_number_does_not_count() {
-    let mut sketch = Quantiles::new();
+    let mut sketch = Quantiles::default();
     feed(&mut sketch, &[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
     assert_eq!((sketch.count(), sketch.quantile(0.5), sketch.max(), sketch.min()), (0, None, None, None));
     sketch.add(7.0);
@@ -130,7 +130,7 @@ proptest! {
     /// Answers go up with the shares, and stay between the least and the greatest.
     #[test]
     fn answers_are_in_order(numbers in proptest::collection::vec(-1e9..1e9_f64, 1..2000)) {
-        let mut sketch = Quantiles::new();
+        let mut sketch = Quantiles::default();
         feed(&mut sketch, &numbers);
         let answers: Vec<f64> = (0..=100).filter_map(|percent| sketch.quantile(f64::from(percent) / 100.0)).collect();
         prop_assert_eq!(answers.len(), 101);

@@ -23,4 +23,5 @@ mod robots;
 mod scope;
 mod security;
 mod sitemap;
+mod strategy;
 mod traps;

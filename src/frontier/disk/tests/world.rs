@@ -76,12 +76,13 @@ pub(super) fn names(directory: &Path) -> Vec<String> {
 }
 
 impl Frontier for OnDisk {
-    fn push(
+    fn push_as(
         &mut self,
         queue: QueueId,
+        class: u8,
         candidate: &Candidate,
     ) -> Result<Ticket, crate::frontier::FrontierError> {
-        self.frontier.push(queue, candidate)
+        self.frontier.push_as(queue, class, candidate)
     }
     fn claim(
         &mut self,
