@@ -11,8 +11,9 @@
 //! | 3 | [`visited`], [`robots`], [`scope`], [`extract`], [`sitemap`], [`sketch`] |
 //! | 2 | [`store`] |
 //! | 1 | [`url`], [`model`], [`config`] |
-//! | 0 | [`budget`], [`human`] |
+//! | 0 | [`budget`], [`cache`], [`human`] |
 pub mod budget;
+pub mod cache;
 pub mod config;
 pub mod engine;
 pub mod extract;

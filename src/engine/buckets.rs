@@ -3,7 +3,7 @@
 //! While every host fits into its share, none gets there. Then, whenever there is room, candidates
 //! are taken from the buckets, one bucket after another, each for as many as it held when its turn
 //! began: so a host's candidates, which share a bucket, mostly find it open, and its robots.txt
-//! is asked for once a turn. Each is *moved* to the queue of its own host, so that no host holds up its
+//! is asked for once a turn at most. Each is *moved* to the queue of its own host, so that no host holds up its
 //! neighbours. The first whose host cannot be opened ends it until a host has left.
 
 use std::collections::VecDeque;

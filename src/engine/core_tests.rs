@@ -118,7 +118,12 @@ impl Default for Setup {
             delay: Duration::ZERO,
             doubts: 64,
             filter_grows: false,
-            share: HostShare { open_bytes: 1 << 20, residue_bytes: 1 << 18, secret: 3 },
+            share: HostShare {
+                open_bytes: 1 << 20,
+                residue_bytes: 1 << 18,
+                closed_rules_bytes: 1 << 16,
+                secret: 3,
+            },
         }
     }
 }

@@ -132,6 +132,9 @@ impl Core {
             self.schedule.refresh(id);
             return Ok(None);
         }
+        if self.settings.obey_robots && self.recall_rules(id, now) {
+            return Ok(None);
+        }
         if self.settings.obey_robots
             && let Some(job) = self.robots_job(id, now)
         {
@@ -168,6 +171,16 @@ impl Core {
         }
         self.schedule.refresh(id);
         Ok(None)
+    }
+
+    /// Whether an origin had rules to get back. A delay that they name is written down, as where they come anew.
+    fn recall_rules(&mut self, id: OriginId, now: Moment) -> bool {
+        let recalled = self.schedule.recall_rules(id, now);
+        if recalled && self.schedule.has_crawl_delay(id) {
+            self.host_changed = true;
+            self.note_host_state(id);
+        }
+        recalled
     }
 
     /// The request for robots.txt that has to come first, where one has to.

@@ -73,7 +73,12 @@ impl OwnerProbe {
         };
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         scope.write().unwrap_or_else(PoisonError::into_inner).add_seed("http://seed.test/");
-        let share = HostShare { open_bytes: plan.caches / 2, residue_bytes: plan.caches / 4, secret: 1 };
+        let share = HostShare {
+            open_bytes: plan.caches / 2,
+            residue_bytes: plan.caches / 4,
+            closed_rules_bytes: 0,
+            secret: 1,
+        };
         let schedule = Schedule::new(politeness, share, false);
         let traps = Traps::new(&config, plan.traps, 1);
         let sketches = plan::sketches(&config, &plan);

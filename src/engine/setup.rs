@@ -55,7 +55,9 @@ impl Parts {
 
     fn core(self, secret: &KeySecret, frontier: Box<dyn Frontier + Send>, visited: Visited) -> Core {
         let of_canonical = if self.config.canonical { self.plan.caches / CANONICAL_DIVISOR } else { 0 };
-        let share = host_share(&self.plan, of_canonical, secret);
+        let of_rules =
+            if self.settings.obey_robots { closed_rules(&self.plan, self.config.cookies) } else { [0; 2] };
+        let share = host_share(&self.plan, of_canonical, of_rules, secret);
         let mut schedule = Schedule::new(self.politeness, share, self.settings.obey_robots);
         let (lookups, servers) = (self.plan.fetch_memory().lookups, Fetcher::servers_at_once(&self.config));
         schedule.look_up_names(names::most_lookups(lookups, self.config.concurrency, servers));
@@ -180,12 +182,23 @@ fn place(storage: Arc<dyn Storage>, directory: &Path) -> Place {
 /// With `--canonical` one part in so many of the caches tells which pages were read.
 const CANONICAL_DIVISOR: u64 = 16;
 
-/// Half of what the caches have is for hosts in use and their rules, less what was `taken` of it, a quarter for
-/// what is remembered of others; the rest is for fetching (see `Plan::fetch_memory`).
-fn host_share(plan: &Plan, taken: u64, secret: &KeySecret) -> HostShare {
+/// One part in so many of the caches is for rules of closed origins, …
+const CLOSED_RULES_DIVISOR: u64 = 32;
+
+/// … and the part of the cookies where none are kept: what is taken from the hosts, and what from elsewhere.
+fn closed_rules(plan: &Plan, cookies: bool) -> [u64; 2] {
+    let unused = if cookies { 0 } else { plan.fetch_memory().cookies };
+    [plan.caches / CLOSED_RULES_DIVISOR, unused]
+}
+
+/// Half of what the caches have is for hosts in use and their rules, less what was `taken` of it and what rules
+/// of closed origins take, a quarter for what is remembered of others; the rest is for fetching (see
+/// `Plan::fetch_memory`).
+fn host_share(plan: &Plan, taken: u64, [of_hosts, unused]: [u64; 2], secret: &KeySecret) -> HostShare {
     HostShare {
-        open_bytes: plan.caches / 2 - taken,
+        open_bytes: plan.caches / 2 - taken - of_hosts,
         residue_bytes: plan.caches / 4,
+        closed_rules_bytes: of_hosts + unused,
         secret: name_secret(secret),
     }
 }

@@ -19,7 +19,7 @@ fn origin() -> OriginId {
         max_pages_per_host: None,
         seed: 1,
     };
-    let share = HostShare { open_bytes: 0, residue_bytes: 0, secret: 1 };
+    let share = HostShare { open_bytes: 0, residue_bytes: 0, closed_rules_bytes: 0, secret: 1 };
     Schedule::new(politeness, share, false).origin_of("http://a.test")
 }
 

@@ -1,16 +1,18 @@
 //! What DNS said of names, for as long as it holds, within a bound of bytes.
 //!
-//! Knows nothing of servers: who asks them puts in what they said. Where there is no room the
-//! answer that has been here longest goes, whether or not it still holds. An answer of which one family of
-//! addresses is missing can be doubted: then it is not given any more, but that it was doubted is known.
+//! Knows nothing of servers: who asks them puts in what they said. Where there is no room an answer goes
+//! whose name was asked for less often than others, whether or not it still holds; what was just said stays
+//! until many others have come (see `cache`). An answer of which one family of addresses is missing can be
+//! doubted: then it is not given any more, but that it was doubted is known.
 
-use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of an answer beside its name and addresses: its entry in the table and in the line.
-const OVERHEAD: usize = 160;
+use crate::cache::Cache;
+
+/// Bytes of shared addresses beside themselves, allocator included.
+const SHARED_BYTES: usize = 32;
 
 /// What was said of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,25 +34,12 @@ pub(super) enum Extent {
 
 /// The answers.
 #[derive(Debug)]
-pub(super) struct Answers {
-    most_bytes: usize,
-    inner: Mutex<Inner>,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    entries: HashMap<Arc<str>, Entry>,
-    /// Names by when they came, with the stamps of their entries.
-    line: VecDeque<(Arc<str>, u64)>,
-    bytes: usize,
-    stamp: u64,
-}
+pub(super) struct Answers(Mutex<Cache<Answer>>);
 
 #[derive(Debug)]
-struct Entry {
+struct Answer {
     said: Said,
     until: Instant,
-    stamp: u64,
     extent: Extent,
     doubted: bool,
 }
@@ -58,72 +47,43 @@ struct Entry {
 impl Answers {
     /// Room for so many bytes of answers.
     pub(super) fn new(most_bytes: usize) -> Answers {
-        Answers { most_bytes, inner: Mutex::default() }
+        Answers(Mutex::new(Cache::new(most_bytes)))
     }
 
     /// What was said of a name, and how long it still holds; nothing where that ended longer ago
     /// than `slack`, or where that is in doubt.
     pub(super) fn get(&self, name: &str, now: Instant, slack: Duration) -> Option<(Said, Duration)> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = inner.entries.get(name).filter(|entry| now < entry.until + slack && !entry.doubted)?;
-        Some((entry.said.clone(), entry.until.saturating_duration_since(now)))
+        let mut cache = self.cache();
+        let answer = cache.peek(name).filter(|answer| now < answer.until + slack && !answer.doubted)?;
+        let found = (answer.said.clone(), answer.until.saturating_duration_since(now));
+        cache.note_use(name);
+        Some(found)
     }
 
     /// No address that was said of a name could be connected to: half an answer counts for nothing now.
     pub(super) fn doubt(&self, name: &str) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = inner.entries.get_mut(name) {
-            entry.doubted = entry.extent == Extent::Half;
+        if let Some(answer) = self.cache().peek_mut(name) {
+            answer.doubted = answer.extent == Extent::Half;
         }
     }
 
     /// Whether what was said of a name last is in doubt.
     pub(super) fn is_doubted(&self, name: &str) -> bool {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.entries.get(name).is_some_and(|entry| entry.doubted)
+        self.cache().peek(name).is_some_and(|answer| answer.doubted)
     }
 
     /// Puts in what was said of a name, which holds until then.
     pub(super) fn put(&self, name: &str, said: Said, extent: Extent, until: Instant) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.remove(name);
-        let bytes = bytes_of(name, &said);
-        if bytes > self.most_bytes {
-            return;
-        }
-        inner.bytes += bytes;
-        while inner.bytes > self.most_bytes
-            && let Some((oldest, stamp)) = inner.line.pop_front()
-        {
-            if inner.entries.get(&oldest).is_some_and(|entry| entry.stamp == stamp) {
-                inner.remove(&oldest);
-            }
-        }
-        inner.stamp += 1;
-        let (name, stamp): (Arc<str>, u64) = (name.into(), inner.stamp);
-        inner.line.push_back((name.clone(), stamp));
-        inner.entries.insert(name, Entry { said, until, stamp, extent, doubted: false });
-        if inner.line.len() > 2 * inner.entries.len() + 16 {
-            let Inner { entries, line, .. } = &mut *inner;
-            line.retain(|(name, stamp)| entries.get(name).is_some_and(|entry| entry.stamp == *stamp));
-        }
+        let heap_bytes = match &said {
+            Said::Addresses(addresses) => SHARED_BYTES + size_of_val(&**addresses),
+            Said::Nothing(_) => 0,
+        };
+        self.cache().put(name, Answer { said, until, extent, doubted: false }, heap_bytes);
     }
-}
 
-impl Inner {
-    fn remove(&mut self, name: &str) {
-        if let Some(entry) = self.entries.remove(name) {
-            self.bytes -= bytes_of(name, &entry.said);
-        }
+    fn cache(&self) -> MutexGuard<'_, Cache<Answer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn bytes_of(name: &str, said: &Said) -> usize {
-    let addresses = match said {
-        Said::Addresses(addresses) => size_of_val(&**addresses),
-        Said::Nothing(_) => 0,
-    };
-    OVERHEAD + size_of::<Entry>() + name.len() + addresses
 }
 
 #[cfg(test)]
@@ -173,11 +133,44 @@ mod tests {
         assert!(known("half.test") && !answers.is_doubted("half.test"));
     }
 
+    #[test]
+    fn a_scan_of_a_million_hosts_leaves_the_answers_of_those_in_use() {
+        let answers = Answers::new(96 << 10);
+        let now = Instant::now();
+        let until = now + Duration::from_secs(60);
+        // One visit: a look-up and two connections. Whether the answer was there.
+        let visit = |name: &str| {
+            let known = answers.get(name, now, Duration::ZERO).is_some();
+            if !known {
+                answers.put(name, one(1), Extent::Whole, until);
+            }
+            for _connection in 0..2 {
+                assert!(answers.get(name, now, Duration::from_secs(60)).is_some(), "{name} is needed now");
+            }
+            known
+        };
+        let (in_use, every) = (60, 10);
+        let (mut visits, mut known) = (0, 0);
+        for number in 0..1_000_000_usize {
+            assert!(!visit(&format!("once-{number}.test")));
+            if number % every == 0 {
+                visits += 1;
+                known += usize::from(visit(&format!("used-{}.test", number / every % in_use)));
+            }
+        }
+        let kept = answers.cache().len();
+        assert!(
+            kept < in_use * every,
+            "by order of arrival or of use each would be gone when it is asked for"
+        );
+        assert!(known * 10 > visits * 9, "{known} of {visits}");
+    }
+
     proptest! {
         #[test]
         fn the_bound_holds_and_what_came_last_is_there(
             names in proptest::collection::vec(0..40_u8, 1..200),
-            most in 300..4000_usize,
+            most in 1500..8000_usize,
         ) {
             let answers = Answers::new(most);
             let now = Instant::now();
@@ -186,12 +179,7 @@ mod tests {
                 let text = format!("host-{name}.test");
                 answers.put(&text, one(name), Extent::Whole, until);
                 prop_assert_eq!(answers.get(&text, now, Duration::ZERO).map(|found| found.0), Some(one(name)));
-                let inner = answers.inner.lock().expect("no test panicked");
-                let counted: usize =
-                    inner.entries.iter().map(|(name, entry)| bytes_of(name, &entry.said)).sum();
-                prop_assert_eq!(inner.bytes, counted);
-                prop_assert!(counted <= most);
-                prop_assert!(inner.line.len() <= 2 * inner.entries.len() + 16);
+                prop_assert!(answers.cache().bytes() <= most);
             }
         }
     }

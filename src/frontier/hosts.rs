@@ -68,6 +68,8 @@ pub struct HostShare {
     /// Bytes for what is remembered of hosts that were closed. Not counted: how many records each
     /// has, which is kept only under `--max-pages-per-host` (see [`Schedule::memory_bytes`](super::Schedule::memory_bytes)).
     pub residue_bytes: u64,
+    /// Bytes for rules of robots.txt whose origins are closed; none are kept where it is 0.
+    pub closed_rules_bytes: u64,
     /// What the hash of a host's name depends on, so that nobody can aim at it; of the crawl, for
     /// buckets and what is remembered are found by it.
     pub secret: u64,

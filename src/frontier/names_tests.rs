@@ -16,7 +16,7 @@ fn schedule(most: usize) -> Schedule {
         max_pages_per_host: None,
         seed: 7,
     };
-    let share = HostShare { open_bytes: 1 << 20, residue_bytes: 1 << 16, secret: 5 };
+    let share = HostShare { open_bytes: 1 << 20, residue_bytes: 1 << 16, closed_rules_bytes: 0, secret: 5 };
     let mut schedule = Schedule::new(politeness, share, false);
     schedule.look_up_names(most);
     schedule

@@ -3,7 +3,7 @@
 //! A host is *open* while it has state here; the candidates of the others wait in buckets. An
 //! open origin that has nothing to do is *idle* and stays as long as there is room, for its rules
 //! may be needed again; whoever has been idle longest goes first. What must outlive a host becomes
-//! a residue: see `residues`.
+//! a residue: see `residues`. Its rules outlive it as far as there is room: see `rules`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -237,6 +237,7 @@ impl Schedule {
         self.let_rules_go(id, 0);
         let origin = self.origins.remove(id.0, Origin::vacant());
         self.origin_names.remove(&origin.name);
+        self.closed_rules.keep(&origin.name, origin.robots, now);
         self.last = None;
         self.used -= ORIGIN_BYTES + origin.name.len() as u64;
         let host = &mut self.hosts[host_id.index()];

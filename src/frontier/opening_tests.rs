@@ -12,11 +12,15 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 fn small(hosts: u64, politeness: Politeness, obey_robots: bool) -> Schedule {
     let open_bytes = hosts * if obey_robots { 2600 } else { 1400 };
-    Schedule::new(politeness, HostShare { open_bytes, residue_bytes: 1 << 16, secret: 5 }, obey_robots)
+    Schedule::new(
+        politeness,
+        HostShare { open_bytes, residue_bytes: 1 << 16, closed_rules_bytes: 0, secret: 5 },
+        obey_robots,
+    )
 }
 
 /// Opens an origin as the core does: in the place of idle ones where there is no room.
-fn open(schedule: &mut Schedule, name: &str, now: Moment) -> Option<OriginId> {
+pub(super) fn open(schedule: &mut Schedule, name: &str, now: Moment) -> Option<OriginId> {
     loop {
         if let Some(id) = schedule.open(name) {
             return Some(id);
@@ -28,7 +32,7 @@ fn open(schedule: &mut Schedule, name: &str, now: Moment) -> Option<OriginId> {
 }
 
 /// One page of an origin, from being queued to its end.
-fn page(schedule: &mut Schedule, id: OriginId, now: Moment) {
+pub(super) fn page(schedule: &mut Schedule, id: OriginId, now: Moment) {
     schedule.pushed(id);
     take(schedule, id);
     schedule.finished(id, true, now);
@@ -164,7 +168,8 @@ fn a_saved_schedule_goes_on_where_it_was() {
 
 #[test]
 fn memory_does_not_grow_with_the_hosts_that_a_crawl_meets() {
-    let share = HostShare { open_bytes: 1000 * 2600, residue_bytes: 1 << 20, secret: 5 };
+    let share =
+        HostShare { open_bytes: 1000 * 2600, residue_bytes: 1 << 20, closed_rules_bytes: 0, secret: 5 };
     let settings = Politeness { address_delay: Duration::from_millis(1), ..politeness(10) };
     let mut schedule = Schedule::new(settings, share, true);
     let rules = Arc::new(RobotsRules::parse(b"User-agent: *\nDisallow: /a\n", "dragline"));
@@ -212,7 +217,12 @@ fn large_rules_wait_in_line_and_the_last_one_is_never_refused() {
     let text = text.join("\n");
     let rules = Arc::new(RobotsRules::parse(format!("User-agent: *\n{text}").as_bytes(), "dragline"));
     let bytes = rules.memory_bytes() as u64;
-    let share = HostShare { open_bytes: 2 * bytes + 20_000, residue_bytes: 1 << 14, secret: 5 };
+    let share = HostShare {
+        open_bytes: 2 * bytes + 20_000,
+        residue_bytes: 1 << 14,
+        closed_rules_bytes: 0,
+        secret: 5,
+    };
     let mut schedule = Schedule::new(politeness(0), share, true);
     let ids: Vec<OriginId> = (0..6).map(|n| work(&mut schedule, &format!("http://h{n}.test"), 1)).collect();
     let now = milliseconds(1);
@@ -304,7 +314,7 @@ proptest! {
         steps in prop::collection::vec((0_u64..15, any::<u8>()), 1..100),
     ) {
         let address_delay = Duration::from_millis(address_delay * 7);
-        let share = HostShare { open_bytes: room * 1400, residue_bytes, secret: 1 };
+        let share = HostShare { open_bytes: room * 1400, residue_bytes, closed_rules_bytes: 0, secret: 1 };
         let mut schedule = Schedule::new(Politeness { address_delay, ..politeness(delay) }, share, false);
         let mut queued: VecDeque<usize> = pages.iter().copied().collect();
         let mut asked = vec![0_usize; 40];

@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::addresses::AddressState;
 use super::hosts::{Host, HostId, HostShare, Lookup, Origin, OriginId, Politeness};
 use super::residues::Residues;
+use super::rules::ClosedRules;
 use super::slots::Slots;
 use super::{BUCKETS, Moment};
 
@@ -41,6 +42,7 @@ pub struct Schedule {
     /// Hosts in line for one, with their serial numbers.
     pub(super) lookup_line: VecDeque<(HostId, u64)>,
     pub(super) residues: Residues,
+    pub(super) closed_rules: ClosedRules,
     /// Bytes of what is open.
     pub(super) used: u64,
     /// Idle origins, the longest first; an entry counts while the origin has its ticket.
@@ -87,6 +89,7 @@ impl Schedule {
             most_lookups: MOST_LOOKUPS,
             lookup_line: VecDeque::new(),
             residues: Residues::new(share.residue_bytes),
+            closed_rules: ClosedRules::new(share.closed_rules_bytes),
             used: 0,
             idle: VecDeque::new(),
             starved: VecDeque::new(),
@@ -319,6 +322,11 @@ impl Schedule {
         let host = self.host_mut(id);
         host.crawl_delay = host.crawl_delay.max(honoured);
         honoured < wanted
+    }
+
+    /// Whether the host of an origin has asked for a delay.
+    pub fn has_crawl_delay(&self, id: OriginId) -> bool {
+        !self.host(id).crawl_delay.is_zero()
     }
 }
 

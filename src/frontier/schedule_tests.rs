@@ -1,5 +1,7 @@
 #[path = "opening_tests.rs"]
 mod opening;
+#[path = "rules_tests.rs"]
+mod rules;
 
 use proptest::prelude::*;
 
@@ -23,7 +25,8 @@ fn politeness(delay: u64) -> Politeness {
     }
 }
 
-const SHARE: HostShare = HostShare { open_bytes: 1 << 20, residue_bytes: 1 << 16, secret: 5 };
+const SHARE: HostShare =
+    HostShare { open_bytes: 1 << 20, residue_bytes: 1 << 16, closed_rules_bytes: 1 << 16, secret: 5 };
 
 fn schedule(politeness: Politeness, obey_robots: bool) -> Schedule {
     Schedule::new(politeness, SHARE, obey_robots)

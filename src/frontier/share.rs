@@ -81,12 +81,12 @@ impl Schedule {
         self.used > self.share.open_bytes
     }
 
-    /// Bytes of open hosts and of all that is remembered of closed ones. With
+    /// Bytes of open hosts and of all that is remembered of closed ones, their rules among it. With
     /// `--max-pages-per-host` that includes some 22 bytes for each host that has a record, however
     /// many there are: what the limit costs.
     pub fn memory_bytes(&self) -> u64 {
         let (residues, counts) = self.residues.memory_bytes();
-        self.used + residues + counts
+        self.used + residues + counts + self.closed_rules.bytes()
     }
 
     /// Closed hosts of which something was forgotten for want of room since it was last asked:

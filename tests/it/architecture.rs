@@ -20,7 +20,7 @@ const ROWS: &[(u8, &[&str])] = &[
     (3, &["visited", "robots", "scope", "extract", "sitemap", "sketch"]),
     (2, &["store"]),
     (1, &["url", "model", "config"]),
-    (0, &["budget", "human"]),
+    (0, &["budget", "cache", "human"]),
 ];
 
 /// The roots of library and binary, which see everything.

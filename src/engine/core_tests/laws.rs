@@ -41,7 +41,7 @@ proptest! {
             setup.filter_grows = filter_grows;
         }
         if cramped {
-            setup.share = HostShare { open_bytes: 5000, residue_bytes: 0, secret: delay };
+            setup.share = HostShare { open_bytes: 5000, residue_bytes: 0, closed_rules_bytes: 0, secret: delay };
         }
         let mut simulation = simulation(web, &[&address(0)], &setup);
         prop_assert_eq!(simulation.run(), EndReason::Done);

@@ -4,7 +4,8 @@ use super::*;
 
 /// Room for so many hosts at least, and thrice as many whose rules are short.
 fn room_for(hosts: u64) -> Setup {
-    let share = HostShare { open_bytes: hosts * 2600, residue_bytes: 1 << 14, secret: 3 };
+    let share =
+        HostShare { open_bytes: hosts * 2600, residue_bytes: 1 << 14, closed_rules_bytes: 0, secret: 3 };
     Setup { share, ..Setup::default() }
 }
 
@@ -236,4 +237,64 @@ fn dead_ports_of_a_host_cost_little_and_not_its_live_ones() {
     assert_eq!(simulation.skipped(SkipReason::HostUnreachable), 1000);
     let robots = simulation.log.iter().filter(|request| request.url.ends_with("robots.txt")).count();
     assert!(robots < 60, "{robots} requests for robots.txt");
+}
+
+/// Three hosts link to ever more others, so that they are closed and opened again all the time.
+#[test]
+fn the_robots_txt_of_a_host_that_comes_again_is_not_asked_for_again() {
+    let run = |closed_rules_bytes| {
+        let mut web = Web { latency: Duration::from_millis(3), ..Web::default() };
+        let mut expected = vec!["http://used0.test/0".to_owned()];
+        for round in 0..40 {
+            for used in 0..3 {
+                let once = format!("http://once{used}-{round}.test/");
+                // The next page of a host is found only at another one, when it has left.
+                let next = if used < 2 {
+                    format!("http://used{}.test/{round}", used + 1)
+                } else {
+                    format!("http://used0.test/{}", round + 1)
+                };
+                let others: Vec<String> =
+                    (0..4).map(|n| format!("http://once{used}-{round}-{n}.test/")).collect();
+                web.page(&format!("http://used{used}.test/{round}"), &[&once]);
+                web.answers(&once, vec![Answer::Links(others.clone())]);
+                for (number, other) in others.iter().enumerate() {
+                    web.answers(
+                        other,
+                        vec![Answer::Links(if number == 3 { vec![next.clone()] } else { vec![] })],
+                    );
+                }
+                expected.extend([once, next]);
+                expected.extend(others);
+            }
+        }
+        web.answers("http://used0.test/40", vec![Answer::Links(vec![])]);
+        for used in 0..3 {
+            web.robots.insert(
+                format!("http://used{used}.test"),
+                vec![Ok("User-agent: *\nCrawl-delay: 1\nDisallow: /no\n")],
+            );
+        }
+        let mut setup = room_for(1);
+        setup.share.closed_rules_bytes = closed_rules_bytes;
+        let mut simulation = simulation(web, &["http://used0.test/0"], &setup);
+        assert_eq!(simulation.run(), EndReason::Done);
+        expected.sort();
+        assert_eq!(simulation.recorded(), expected);
+        let mut ended: HashMap<String, Moment> = HashMap::new();
+        for request in simulation.log.iter().filter(|request| request.host.starts_with("used")) {
+            if let Some(before) = ended.insert(request.host.clone(), request.to) {
+                assert!(
+                    request.from >= before.after(Duration::from_secs(1)),
+                    "{} was asked too soon",
+                    request.url
+                );
+            }
+        }
+        let robots = simulation.log.iter().filter(|request| request.url.ends_with("robots.txt"));
+        robots.filter(|request| request.host.starts_with("used")).count()
+    };
+    let (kept, forgotten) = (run(48 << 10), run(0));
+    assert!(forgotten > 20, "{forgotten}: they were not closed");
+    assert!(kept < 10, "{kept} instead of {forgotten}");
 }

@@ -116,7 +116,12 @@ impl<'a> Reader<'a> {
         let key = state.secret.key(&target.canonical);
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX);
-        let share = HostShare { open_bytes: 0, residue_bytes: u64::MAX, secret: name_secret(&state.secret) };
+        let share = HostShare {
+            open_bytes: 0,
+            residue_bytes: u64::MAX,
+            closed_rules_bytes: 0,
+            secret: name_secret(&state.secret),
+        };
         let mut schedule = Schedule::new(politeness(config, 1), share, false);
         schedule.restore(&mut Decoder(&state.schedule), now).map_err(malformed)?;
         let mut scope = Scope::new(config)?;
