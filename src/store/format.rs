@@ -43,7 +43,8 @@ impl FileKind {
     /// The version of its format that this program writes, and the only one that it reads.
     fn version(self) -> u32 {
         match self {
-            FileKind::Log | FileKind::Manifest => 3,
+            FileKind::Manifest => 4,
+            FileKind::Log => 3,
             FileKind::Segment | FileKind::Doubts => 2,
             FileKind::Run => 1,
         }

@@ -291,7 +291,7 @@ fn an_older_directory_is_refused_by_its_version() {
     stopped(&server, &output);
     let manifest = output.join("state/MANIFEST");
     let bytes = std::fs::read(&manifest).unwrap();
-    for (version, word) in [(2, "an older version"), (1, "an older version"), (4, "use the newer dragline")] {
+    for (version, word) in [(3, "an older version"), (1, "an older version"), (5, "use the newer dragline")] {
         let mut other = bytes.clone();
         other[12] = version;
         std::fs::write(&manifest, other).unwrap();

@@ -21,5 +21,6 @@ mod rough;
 mod safe_text;
 mod server;
 mod sites;
+mod skip_crawled;
 mod stopped_early;
 mod synthetic;
