@@ -253,6 +253,7 @@ fn words(reason: SkipReason) -> &'static str {
         SkipReason::Trap => "it lies in what was found to be a trap",
         SkipReason::NotCanonical => "the page that links to it names another one as canonical",
         SkipReason::SitemapStale => "its sitemap says that it has not changed",
+        SkipReason::AlreadyCrawled => "an earlier crawl fetched it",
     }
 }
 

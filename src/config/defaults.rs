@@ -133,7 +133,7 @@ pub fn describe(name: &str) -> Option<String> {
         "depth" | "max-pages" | "max-pages-per-host" | "max-time" | "max-disk" | "sitemap-since" => {
             "no limit".into()
         }
-        "seeds" | "include" | "exclude" | "header" | "resolve" | "strip-params" | "sitemap" => "none".into(),
+        "seeds" | "include" | "exclude" | "header" | "resolve" | "strip-params" | "sitemap" | "skip-crawled" => "none".into(),
         "ca-file" => "the built-in authorities".into(),
         "proxy" => "from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY".into(),
         "random-wait"

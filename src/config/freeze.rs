@@ -36,6 +36,7 @@ impl From<&Config> for Options {
             sitemap: config.sitemap.clone(),
             sitemaps: Some(config.sitemaps),
             sitemap_since: config.sitemap_since.clone(),
+            skip_crawled: config.skip_crawled.clone(),
             max_path_depth: Some(config.max_path_depth),
             max_repeated_segments: Some(config.max_repeated_segments),
             max_repeated_parameters: Some(config.max_repeated_parameters),

@@ -17,6 +17,7 @@ mod address;
 mod check;
 pub mod date;
 pub mod defaults;
+mod difference;
 mod error;
 mod file;
 mod freeze;
@@ -29,6 +30,7 @@ mod tests;
 mod typed;
 
 pub use check::{expressions, proxy, request_header, user_agent};
+pub use difference::Difference;
 pub use error::{ConfigError, Origin, variable_of};
 pub use options::{Options, ProgressMode};
 pub use quantity::{Count, LONGEST_SPAN, QuantityError, Size, Span};
@@ -200,6 +202,8 @@ pub struct Config {
     pub sitemaps: Sitemaps,
     /// What a sitemap says was last changed before this is left out: a date or a time, as in [`date`].
     pub sitemap_since: Option<String>,
+    /// Directories of crawls whose pages are not fetched again, as they were typed.
+    pub skip_crawled: Vec<std::path::PathBuf>,
     /// Segments of a path at most.
     pub max_path_depth: u32,
     /// How often one segment may stand in a path.
@@ -300,6 +304,7 @@ impl Default for Config {
             sitemap: Vec::new(),
             sitemaps: defaults::SITEMAPS,
             sitemap_since: None,
+            skip_crawled: Vec::new(),
             max_path_depth: defaults::MAX_PATH_DEPTH,
             max_repeated_segments: defaults::MAX_REPEATED_SEGMENTS,
             max_repeated_parameters: defaults::MAX_REPEATED_PARAMETERS,

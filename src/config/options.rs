@@ -153,6 +153,9 @@ pub struct Options {
     /// Leave out what a sitemap says was last changed before this: a date such as 2026-01-31, or a time ago such as 30d
     #[arg(long, value_name = "WHEN", env = "DRAGLINE_SITEMAP_SINCE", help_heading = DISCOVERY)]
     pub sitemap_since: Option<String>,
+    /// Skip what the crawl in DIR fetched (a 404 too, a failure not); seeds and sitemaps are fetched all the same (repeatable)
+    #[arg(long, value_name = "DIR", env = "DRAGLINE_SKIP_CRAWLED", help_heading = DISCOVERY)]
+    pub skip_crawled: Vec<PathBuf>,
 
     /// Skip URLs whose path has more segments
     #[arg(long, value_name = "N", env = "DRAGLINE_MAX_PATH_DEPTH", help_heading = TRAPS, value_parser = whole_number)]
@@ -306,7 +309,7 @@ impl Options {
             };
         }
         layered! {
-            lists: urls, seeds, include, exclude, header, resolve, strip_params, sitemap, dns;
+            lists: urls, seeds, include, exclude, header, resolve, strip_params, sitemap, skip_crawled, dns;
             values: output, fresh, progress, stats_interval, log_skipped, strict,
                 memory, expected_urls, dedup, filter, link_count_error, link_count_risk, strategy,
                 scope, depth, max_pages, max_pages_per_host, max_time, max_disk, max_url_length,

@@ -36,9 +36,17 @@ impl Options {
         politeness(self, &mut config)?;
         network(self, &mut config)?;
         identity(self, &mut config)?;
-        config.canonicalization = canonicalization(self)?;
+        config.canonicalization = self.canonicalization()?;
         memory(self, &mut config)?;
         Ok(config)
+    }
+
+    /// What these options say of canonical URLs, whatever the others say.
+    ///
+    /// # Errors
+    /// Where a parameter to strip has no name.
+    pub fn canonicalization(&self) -> Result<Canonicalization, ConfigError> {
+        canonicalization(self)
     }
 }
 
@@ -151,6 +159,7 @@ fn discovery(options: &Options, config: &mut Config) -> Result<(), ConfigError> 
     config.sitemaps = options.sitemaps.unwrap_or(config.sitemaps);
     let since = options.sitemap_since.as_deref().map(|text| check::sitemap_since(text, SystemTime::now()));
     config.sitemap_since = since.transpose()?;
+    config.skip_crawled.clone_from(&options.skip_crawled);
     for (option, value, cap) in [
         ("max-path-depth", options.max_path_depth, &mut config.max_path_depth),
         ("max-repeated-segments", options.max_repeated_segments, &mut config.max_repeated_segments),

@@ -51,9 +51,9 @@ impl Buckets {
 
 impl Core {
     /// Queues a candidate that is new: at its origin where that is open, or can be and no others
-    /// wait for room; else in the bucket of its host. One in a trap is skipped.
+    /// wait for room; else in the bucket of its host. One in a trap, or that an earlier crawl fetched, is skipped.
     pub(super) fn accept(&mut self, candidate: &Candidate) -> Result<(), CoreError> {
-        if self.is_trapped(candidate)? {
+        if self.is_crawled(candidate)? || self.is_trapped(candidate)? {
             return Ok(());
         }
         let ticket = self.queue(candidate)?;
@@ -63,7 +63,7 @@ impl Core {
 
     /// The same for a doubt that was new after all.
     pub(super) fn rescue(&mut self, candidate: &Candidate) -> Result<(), CoreError> {
-        if self.is_trapped(candidate)? {
+        if self.is_crawled(candidate)? || self.is_trapped(candidate)? {
             return Ok(());
         }
         let ticket = self.queue(candidate)?;

@@ -5,8 +5,9 @@ use std::sync::{Arc, RwLock};
 
 use super::core::{Caps, CoreSettings};
 use super::crawl::{Crawl, SetupError, most_disk};
+use super::crawled::{EarlierCrawls, gather, kept_in, kept_nowhere};
 use super::keeper::Pace;
-use super::plan::{FilterPlan, PlanError, plan, plan_beside};
+use super::plan::{FilterPlan, PlanError, plan, plan_knowing};
 use super::seed_file::{self, SEEDS_AT_A_TIME, SeedList, Taking};
 use super::seeds::{LeftOut, SeedRoom, SeedSpool};
 use super::setup::Parts;
@@ -21,7 +22,7 @@ use crate::model::LinkBatch;
 use crate::scope::{Scope, SeedJudge, canonical_rules};
 use crate::sink::{CrawlDirectory, Sink};
 use crate::store::{FileSystem, Seal, StateError};
-use crate::url::{Canonicalizer, KeySecret};
+use crate::url::{Canonicalizer, KeySecret, SecretError};
 
 /// Where the results go.
 #[derive(Debug, Default)]
@@ -133,13 +134,10 @@ impl CrawlBuilder {
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         let (politeness, sinks, stop) = (politeness(&config, self.seed.unwrap_or(1)), self.sinks, self.stop);
-        let parts = |list: &SeedList, seeds: Seal| -> Result<Parts, PlanError> {
-            parts(&config, &canonicalizer, &scope, politeness, sinks, list, seeds)
+        let parts = |given: Given<'_>| -> Result<Parts, PlanError> {
+            parts(&config, &canonicalizer, &scope, politeness, sinks, given)
         };
-        let new_secret = || match self.seed {
-            Some(seed) => Ok(KeySecret::from_seed(seed)),
-            None => KeySecret::random(),
-        };
+        let mut notes = Vec::new();
         let limit = |plan: &Plan| config.max_disk.map(|limit| most_disk(limit, plan));
         let taking = |secret, plan: &Plan| Taking {
             canonicalizer: &canonicalizer,
@@ -156,19 +154,17 @@ impl CrawlBuilder {
                 stop.check()?;
                 let list = seeds.iter().cloned().map(Ok);
                 let list = seed_list(&left_out, list, &canonicalizer, &config, &stop)?;
-                let (parts, secret) = (parts(&list, Seal::default())?, new_secret()?);
+                let parts =
+                    parts(Given { list: &list, seeds: Seal::default(), earlier: kept_nowhere(&config)? })?;
+                let secret = new_secret(self.seed)?;
                 let plan = parts.plan;
                 let mut core = parts.in_memory(&secret)?;
                 let taking = taking(&secret, &plan);
                 taking.take(&mut core, seeds.into_iter().map(Ok), &config.sitemap)?;
                 (core, secret, Fetcher::new(&config, list.into_hosts(), plan.fetch_memory())?, None, plan)
             }
-            Output::Path(_) | Output::Claimed(_) => {
-                let mut directory = match self.output {
-                    Output::Path(path) => CrawlDirectory::claim(&path, self.fresh)?,
-                    Output::Claimed(directory) => directory,
-                    _ => return Err(SetupError::NoSeeds),
-                };
+            output @ (Output::Path(_) | Output::Claimed(_)) => {
+                let mut directory = claimed(output, self.fresh)?;
                 let incoming = directory.incoming_seeds();
                 if !incoming.exists() {
                     let mut spool = SeedSpool::create(&incoming, &config)?;
@@ -179,12 +175,17 @@ impl CrawlBuilder {
                 stop.check()?;
                 let lines = seed_file::lines(&incoming)?;
                 let list = seed_list(&left_out, lines, &canonicalizer, &config, &stop)?;
-                let parts = parts(&list, seed_file::seal(&incoming)?)?;
+                let (own, into) = (directory.path(), directory.incoming_crawled());
+                let taken = list.bytes(&config);
+                let earlier = gather(&config, &canonicalizer, own, into, taken, &stop)?;
+                let parts = parts(Given { list: &list, seeds: seed_file::seal(&incoming)?, earlier })?;
                 let plan = parts.plan;
-                SeedRoom::beside(&config, &plan).check(parts.seeds.length)?;
+                notes.extend(parts.earlier.notes(parts.known));
+                SeedRoom::beside(&config, &plan)
+                    .check_with(parts.seeds.length, parts.earlier.disk_bytes())?;
                 let fetcher = Fetcher::new(&config, list.into_hosts(), plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
-                let secret = new_secret()?;
+                let secret = new_secret(self.seed)?;
                 directory.begin()?;
                 let mut core = parts.begun(directory.path(), &secret)?;
                 directory.seal(&frozen)?;
@@ -196,8 +197,10 @@ impl CrawlBuilder {
                 let path = directory.seeds();
                 // That there are none is for their seal to tell.
                 let list = SeedList::read(seed_file::lines(&path)?, &canonicalizer, &config, &stop)?;
-                let parts = parts(&list, seed_file::seal(&path)?)?;
+                let earlier = kept_in(&directory.state(), &config)?;
+                let parts = parts(Given { list: &list, seeds: seed_file::seal(&path)?, earlier })?;
                 let plan = parts.plan;
+                notes.extend(parts.earlier.notes(parts.known));
                 let fetcher = Fetcher::new(&config, list.into_hosts(), plan.fetch_memory())?;
                 let frozen = Options::from(&*config).to_toml()?;
                 let died = !directory.has_summary();
@@ -225,9 +228,30 @@ impl CrawlBuilder {
             steps: std::sync::Mutex::default(),
             scratch: std::sync::Mutex::default(),
         });
-        let notes = left_out.note().into_iter().collect();
+        notes.extend(left_out.note());
         Ok(Crawl { core, shared, plan, directory, stop, notes })
     }
+}
+
+/// The directory that a new crawl goes into.
+fn claimed(output: Output, fresh: bool) -> Result<CrawlDirectory, SetupError> {
+    match output {
+        Output::Path(path) => Ok(CrawlDirectory::claim(&path, fresh)?),
+        Output::Claimed(directory) | Output::Resumed(directory) => Ok(directory),
+        Output::Nowhere => Err(SetupError::NoSeeds),
+    }
+}
+
+fn new_secret(seed: Option<u64>) -> Result<KeySecret, SecretError> {
+    seed.map_or_else(KeySecret::random, |seed| Ok(KeySecret::from_seed(seed)))
+}
+
+/// What a crawl begins with, beside its configuration.
+struct Given<'a> {
+    list: &'a SeedList,
+    /// What the file of seeds is, where there is one.
+    seeds: Seal,
+    earlier: EarlierCrawls,
 }
 
 /// What the core is made of, beside the seeds.
@@ -237,10 +261,11 @@ fn parts(
     scope: &Arc<RwLock<Scope>>,
     politeness: Politeness,
     sinks: Vec<Box<dyn Sink>>,
-    list: &SeedList,
-    seeds: Seal,
+    given: Given<'_>,
 ) -> Result<Parts, PlanError> {
-    let (plan, filter) = plan_beside(config, list.bytes(config))?;
+    let Given { list, seeds, earlier } = given;
+    let (plan, filter, known) =
+        plan_knowing(config, list.bytes(config), &earlier.sets().collect::<Vec<_>>())?;
     Ok(Parts {
         settings: core_settings(config, &filter),
         plan,
@@ -253,6 +278,8 @@ fn parts(
         seeds,
         canonicalizer: canonicalizer.clone(),
         config: config.clone(),
+        earlier,
+        known,
     })
 }
 

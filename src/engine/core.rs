@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::best_first::BestFirst;
 use super::buckets::Buckets;
 use super::canonical::ReadPages;
+use super::crawled::Crawled;
 use super::job::Buffers;
 use super::journal::{Journal, KeptAttempt};
 use super::keeper::Keeper;
@@ -174,6 +175,8 @@ pub(crate) struct Core {
     pub(super) buckets: Buckets,
     /// What is counted to notice traps.
     pub(super) traps: Traps,
+    /// What earlier crawls fetched.
+    pub(super) crawled: Crawled,
     /// Pages whose links are in, as far as `--canonical` wants to know.
     pub(super) read_pages: ReadPages,
     /// A skipped URL for each reason.
@@ -237,6 +240,7 @@ impl Core {
             skipped_at_once: 0,
             buckets,
             traps,
+            crawled: Crawled::default(),
             read_pages: ReadPages::default(),
             examples: Examples::default(),
             order: None,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::core::{Caps, CoreError, CoreSettings};
 use super::core_tests::{Answer, Records, Simulation, Web};
 use super::crawl::SetupError;
+use super::crawled::{CRAWLED, EarlierCrawls};
 use super::job::Outcome;
 use super::keeper::Pace;
 use super::next::Next;
@@ -18,12 +19,13 @@ use super::shutdown::{StopHandle, Urgency};
 use super::sitemap::Part;
 use crate::config::{Config, Options, ScopeKind};
 use crate::frontier::{Moment, Politeness};
-use crate::model::{ErrorKind, LinkBatch, Via};
+use crate::model::{ErrorKind, LinkBatch, SkipReason, Via};
 use crate::scope::Scope;
 use crate::stats::EndReason;
 use crate::store::simulated::{Cuts, SimulatedDisk};
 use crate::store::{Seal, Storage};
 use crate::url::{Canonicalizer, KeySecret, Rules};
+use crate::visited::{KeySorter, KnownSettings, Place};
 
 const DIRECTORY: &str = "crawl";
 const SITEMAP: &str = "http://h0.test/s.xml";
@@ -73,6 +75,8 @@ enum Kind {
     /// Hardly any host fits into memory, each has a limit, a seed redirects out of scope, and http
     /// and https are one.
     Cramped,
+    /// An earlier crawl fetched some of the pages.
+    Skipping,
 }
 
 /// Records of one host in a cramped crawl.
@@ -85,7 +89,7 @@ fn options(kind: Kind) -> Options {
         strict: Some(kind == Kind::Strict),
         fold_https: Some(cramped),
         max_pages_per_host: cramped.then_some(crate::config::Count(HOST_LIMIT)),
-        log_skipped: Some(cramped),
+        log_skipped: Some(cramped || kind == Kind::Skipping),
         expected_urls: Some(crate::config::Count(10)),
         bits_per_url: Some(2.0),
         ..Options::default()
@@ -112,7 +116,7 @@ fn open_until(disk: &SimulatedDisk, kind: Kind, stop: &StopHandle) -> Result<Sim
     }
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     let canonicalizer = Canonicalizer::new(Rules { fold_https: kind == Kind::Cramped, ..Rules::default() });
-    let parts = Parts {
+    let mut parts = Parts {
         settings: settings(&config, &filter),
         plan,
         filter,
@@ -129,6 +133,8 @@ fn open_until(disk: &SimulatedDisk, kind: Kind, stop: &StopHandle) -> Result<Sim
         },
         canonicalizer: canonicalizer.clone(),
         config: config.clone(),
+        earlier: EarlierCrawls::default(),
+        known: KnownSettings { stretch: Some(2) },
     };
     let directory = Path::new(DIRECTORY);
     let sealed = directory.join("crawl.toml");
@@ -138,6 +144,9 @@ fn open_until(disk: &SimulatedDisk, kind: Kind, stop: &StopHandle) -> Result<Sim
         let secret = KeySecret::from_seed(7);
         clear(&*storage);
         storage.create_directory(&directory.join("state")).map_err(fault)?;
+        if kind == Kind::Skipping {
+            parts.earlier = earlier(&storage)?;
+        }
         let core = parts.begun(directory, &secret)?;
         storage.create(&sealed).and_then(|file| file.sync()).map_err(fault)?;
         storage.sync_directory(directory).map_err(fault)?;
@@ -170,9 +179,25 @@ fn open_until(disk: &SimulatedDisk, kind: Kind, stop: &StopHandle) -> Result<Sim
     })
 }
 
+/// Pages that an earlier crawl fetched, among them one that is a seed, and one that is in doubt at first.
+const FETCHED: [&str; 5] =
+    ["http://h0.test/0", "http://h0.test/9", "http://h1.test/10", "http://h2.test/7", "http://h0.test/s0"];
+
+fn earlier(storage: &Arc<dyn Storage>) -> Result<EarlierCrawls, SetupError> {
+    let directory = Path::new(DIRECTORY).join("state").join(CRAWLED);
+    storage.create_directory(&directory).map_err(fault)?;
+    // so small a batch that runs are merged
+    let mut sorter = KeySorter::create(Place { storage: storage.clone(), directory }, 16);
+    let secret = KeySecret::from_seed(99);
+    FETCHED.iter().try_for_each(|url| sorter.push(secret.key(url)))?;
+    let earlier = EarlierCrawls::one("earlier", secret, sorter.end_set()?);
+    sorter.finish()?;
+    Ok(earlier)
+}
+
 /// Deletes what a crawl left that had not begun.
 fn clear(storage: &dyn Storage) {
-    for folder in ["", "state", "state/frontier", "state/visited"] {
+    for folder in ["", "state", "state/frontier", "state/visited", "state/crawled"] {
         let folder = Path::new(DIRECTORY).join(folder);
         for name in storage.names(&folder).unwrap_or_default() {
             drop(storage.remove(&folder.join(name)));
@@ -283,6 +308,9 @@ fn expected(kind: Kind) -> Expected {
     assert!(records.values().all(|times| *times == 1), "{records:?}");
     assert!(records.len() > 30, "{records:?}");
     assert!(simulation.core.counters().doubts_settled > 0, "nothing was ever in doubt");
+    let skipped = simulation.core.counters().skipped_before_queue.of(SkipReason::AlreadyCrawled);
+    let fetched = if kind == Kind::Skipping { FETCHED.len() as u64 - 1 } else { 0 };
+    assert_eq!(skipped, fetched, "all of them but the seed");
     Expected { urls: records.into_keys().collect(), sets: simulation.core.sketches.sets() }
 }
 
@@ -318,7 +346,7 @@ fn cut_everywhere(kind: Kind, power_cuts: u64) -> u64 {
 /// Cuts in a whole crawl, at every operation of storage, before, in and after it.
 #[test]
 fn no_cut_loses_or_doubles_a_page() {
-    for kind in [Kind::Plain, Kind::Strict] {
+    for kind in [Kind::Plain, Kind::Strict, Kind::Skipping] {
         let checked = cut_everywhere(kind, 3);
         assert!(checked > 2000, "only {checked} cuts, {kind:?}");
     }

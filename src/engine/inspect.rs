@@ -2,7 +2,7 @@
 //! anything.
 //!
 //! Reads once all that a crawl goes on from: configuration, seeds, manifest, every block of frontier, keys
-//! and doubts, the results up to the checkpoint, and the log. So damage that a crawl would meet only
+//! (those of earlier crawls, too) and doubts, the results up to the checkpoint, and the log. So damage that a crawl would meet only
 //! later is found as well. Memory is bounded by the largest record of the log.
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::state::CrawlState;
 use crate::frontier::{DiskFrontier, DiskSettings, FrontierError};
 use crate::sink::{RecoveringFiles, check_configuration};
 use crate::stats::KeptSketchesError;
-use crate::store::{Decoder, FileSystem, StateError, lock_holder};
+use crate::store::{Decoder, FileSystem, StateError, Storage, lock_holder};
 use crate::visited::{Place, RestoreError, verify_state};
 
 /// What a resumption of the crawl in a directory would refuse, where no process is at it.
@@ -47,6 +47,8 @@ fn inspect(directory: &Path) -> Result<(), StateError> {
     kept.check_seeds(&state.join("seeds"), seal(&state.join("seeds"))?)?;
     frontier(&state, &kept)?;
     visited(&state, &kept)?;
+    let storage: Arc<dyn Storage> = Arc::new(FileSystem);
+    kept.earlier.verify(&storage, &state)?;
     let mut files = RecoveringFiles::open(&FileSystem, directory, &kept.sinks)?;
     let log = state.join(log_name(kept.log));
     sketches::read(&FileSystem, &state, kept.log).map_err(KeptSketchesError::into_state)?;

@@ -58,6 +58,11 @@ pub(super) fn told_by_head(status: u16) -> bool {
     is_redirect(status) || matches!(status, 400 | 404 | 408 | 410 | 425 | 429 | 500..=599 | NO_CLASS..)
 }
 
+/// Whether an answer with this status says that there may be another one later.
+pub(super) fn is_for_now(status: u16) -> bool {
+    matches!(status, 408 | 425 | 429 | 500 | 502..=504 | NO_CLASS..)
+}
+
 /// What is to be done about an answer, by its head.
 pub(super) fn judge(shared: &Shared, outcome: &mut PageOutcome, status: u16, response: &Response) {
     match status {

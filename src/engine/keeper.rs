@@ -243,7 +243,8 @@ impl Core {
             .as_ref()
             .map_or(0, |keeper| keeper.log.length() + keeper.manifest_bytes + keeper.sketches_bytes);
         let results = self.files.as_ref().map_or(0, ResultFiles::bytes) + self.statistics_bytes;
-        log + self.seeds.length + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
+        let taken_in = self.seeds.length + self.crawled.earlier().disk_bytes();
+        log + taken_in + results + self.frontier.disk_bytes() + self.visited.disk_bytes()
     }
 
     /// The process is about to end in order: what is in flight is to be asked for again.
@@ -388,6 +389,7 @@ impl Core {
         self.visited.encode_state(&mut Encoder(&mut state.visited));
         self.traps.encode(&mut Encoder(&mut state.traps));
         state.examples = self.examples.clone();
+        state.earlier = self.crawled.earlier().clone();
         Ok(state)
     }
 }

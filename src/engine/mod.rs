@@ -14,6 +14,7 @@ mod core_tests;
 #[allow(clippy::unwrap_used)]
 mod crash_tests;
 mod crawl;
+mod crawled;
 mod delivery;
 mod drive;
 mod explain;
@@ -26,6 +27,7 @@ mod journal;
 mod judge;
 mod keeper;
 mod likeness;
+mod lines;
 mod names;
 mod next;
 mod observer;

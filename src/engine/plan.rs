@@ -11,7 +11,8 @@ use crate::stats::{CrawlSketches, SketchSizes};
 use crate::store::{Decoder, StateError, Storage};
 use crate::visited;
 use crate::visited::{
-    DiskKeysSettings, MemoryKeys, Place, RestoreError, Sizing, SizingError, Visited, VisitedSettings,
+    DiskKeysSettings, KnownSettings, MemoryKeys, Place, RestoreError, Sizing, SizingError, SortedSet,
+    Visited, VisitedSettings, stretch_within,
 };
 
 /// Why a configuration cannot be given its memory.
@@ -102,6 +103,31 @@ pub(super) fn plan_beside(config: &Config, seeds: u64) -> Result<(Plan, FilterPl
         }
         Err(error) => Err(error),
     }
+}
+
+/// The filters of what earlier crawls fetched take at most one part in so many of the budget.
+const KNOWN_DIVISOR: u64 = 2;
+/// Making one takes at most one part in so many of what is free before the crawl begins.
+const MAKING_DIVISOR: u64 = 4;
+
+/// The same where the pages of earlier crawls are known as well, and how their keys are held: behind a filter
+/// where there is room for one, or else on disk alone.
+pub(super) fn plan_knowing(
+    config: &Config,
+    seeds: u64,
+    sets: &[SortedSet],
+) -> Result<(Plan, FilterPlan, KnownSettings), PlanError> {
+    let bytes = |known: KnownSettings| sets.iter().map(|set| known.memory_bytes(*set)).sum::<u64>();
+    let free = config.memory.saturating_sub(budget::FIXED_BYTES + seeds);
+    let filtered = KnownSettings { stretch: Some(stretch_within(free / MAKING_DIVISOR)) };
+    if bytes(filtered) <= config.memory / KNOWN_DIVISOR
+        && let Ok((plan, filter)) = plan_beside(config, seeds + bytes(filtered))
+    {
+        return Ok((plan, filter, filtered));
+    }
+    let bare = KnownSettings { stretch: None };
+    let (plan, filter) = plan_beside(config, seeds + bytes(bare))?;
+    Ok((plan, filter, bare))
 }
 
 /// The largest filter that its share holds, with room for the one it grows from.

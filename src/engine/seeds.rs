@@ -115,6 +115,21 @@ impl SeedRoom {
             _ => Ok(()),
         }
     }
+
+    /// The same where the keys of what earlier crawls fetched are kept beside them.
+    pub(super) fn check_with(self, seeds: u64, keys: u64) -> Result<(), SetupError> {
+        self.check(seeds)?;
+        match (self.limit, self.most) {
+            (Some(limit), Some(most)) if seeds + keys >= most => {
+                Err(SetupError::Config(ConfigError::Value {
+                    option: "max-disk",
+                    value: Size(limit).to_string(),
+                    problem: format!("--skip-crawled takes {} of it; give more", human::bytes(keys)),
+                }))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]

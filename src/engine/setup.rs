@@ -9,6 +9,7 @@ use super::best_first::BestFirst;
 use super::canonical::ReadPages;
 use super::core::{Core, CoreSettings};
 use super::crawl::SetupError;
+use super::crawled::{CRAWLED, Crawled, EarlierCrawls};
 use super::keeper::{FRONTIER, Keeper, KeeperSettings, MANIFEST, Pace, VISITED, log_name};
 use super::names;
 use super::plan::{self, FilterPlan};
@@ -24,7 +25,7 @@ use crate::sink::{RecoveringFiles, ResultFiles, Sink};
 use crate::stats::KeptSketchesError;
 use crate::store::{Decoder, Seal, StateError, Storage, remove_unnamed};
 use crate::url::{Canonicalizer, KeySecret};
-use crate::visited::{Place, Visited};
+use crate::visited::{KnownSettings, Place, Visited};
 
 /// What every core is made of.
 pub(super) struct Parts {
@@ -40,6 +41,9 @@ pub(super) struct Parts {
     /// What the file of seeds is, where there is one.
     pub(super) seeds: Seal,
     pub(super) canonicalizer: Canonicalizer,
+    /// Of the earlier crawls whose pages are skipped, and how their keys are held.
+    pub(super) earlier: EarlierCrawls,
+    pub(super) known: KnownSettings,
 }
 
 /// Bytes that a doubt in memory is reckoned with: its URL, its key and what belongs to it.
@@ -80,6 +84,7 @@ impl Parts {
             storage.create_directory(place).map_err(StateError::io(place))?;
         }
         storage.sync_directory(&state).map_err(StateError::io(&state))?;
+        let crawled = self.open_crawled(self.earlier.clone(), &state)?;
         let files = ResultFiles::create(&*storage, directory, self.config.log_skipped)?;
         storage.sync_directory(directory).map_err(StateError::io(directory))?;
         let keeper = Keeper::new(self.keeping(&state, secret.clone(), Duration::ZERO), 1, None, 0)?;
@@ -89,6 +94,7 @@ impl Parts {
         let seeds = self.seeds;
         let mut core = self.core(secret, Box::new(frontier), visited);
         core.seeds = seeds;
+        core.crawled = crawled;
         core.keep_state(keeper, files);
         core.checkpoint(Moment::START)?;
         Ok(core)
@@ -112,6 +118,7 @@ impl Parts {
             storage.create_directory(place).map_err(StateError::io(place))?;
         }
         let number = remove_old_logs(&*storage, &state_directory, state.log)?;
+        let crawled = self.open_crawled(state.earlier.clone(), &state_directory)?;
         let malformed = |_| malformed_manifest(&state_directory);
         let frontier =
             plan::frontier_on_disk(&self.plan, storage.clone(), &places[0], Some(&state.frontier))?;
@@ -137,6 +144,7 @@ impl Parts {
         core.scope_mut().restore(&mut Decoder(&state.scope)).map_err(malformed)?;
         core.schedule.restore(&mut Decoder(&state.schedule), epoch).map_err(malformed)?;
         core.traps.restore(&mut Decoder(&state.traps)).map_err(malformed)?;
+        core.crawled = crawled;
         let mut files = RecoveringFiles::open(&*storage, directory, &state.sinks)?;
         let log = state_directory.join(log_name(state.log));
         let mut queues: BTreeMap<QueueId, Box<str>> =
@@ -159,6 +167,18 @@ impl Parts {
         core.keep_state(Keeper::new(keeping, number, Some(replayed), generation)?, files.finish()?);
         core.checkpoint(Moment::START)?;
         Ok((core, secret))
+    }
+
+    /// What earlier crawls fetched, from the state of this one; what belongs to none of them is deleted.
+    fn open_crawled(&self, earlier: EarlierCrawls, state: &Path) -> Result<Crawled, SetupError> {
+        if earlier.is_empty() {
+            return Ok(Crawled::default());
+        }
+        let place = place(self.storage.clone(), &state.join(CRAWLED));
+        let named: HashSet<String> = earlier.named_files(&place).collect();
+        let crawled = Crawled::open(earlier, &self.storage, state, self.known, &self.canonicalizer)?;
+        remove_unnamed(&*self.storage, &place.directory, &named)?;
+        Ok(crawled)
     }
 
     fn keeping(&self, state: &Path, secret: KeySecret, elapsed_before: Duration) -> KeeperSettings {

@@ -117,6 +117,7 @@ impl Core {
             SkipReason::HostLimit => {
                 caps.max_pages_per_host.map(|most| format!("--max-pages-per-host {most}"))
             }
+            SkipReason::AlreadyCrawled => self.crawled.rule(),
             SkipReason::QueryVariants | SkipReason::TooManySubdomains | SkipReason::Trap => {
                 self.traps.rule(url, reason)
             }

@@ -14,12 +14,14 @@
 //! in buckets        candidates of hosts that are not open
 //! scope · schedule · frontier · visited · traps   each its length and bytes, as their modules write them
 //! examples          how many · place of the reason (1 byte) and URL of each
+//! earlier crawls    how many · directory, secret (its length and bytes), number of the file of keys, and keys of each
 //! ```
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
+use super::crawled::EarlierCrawls;
 use super::journal::{KeptAttempt, decode_ticket, decode_tries, encode_ticket};
 use crate::frontier::{QueueId, Ticket};
 use crate::model::SkipReason;
@@ -51,6 +53,8 @@ pub(crate) struct CrawlState {
     pub(crate) visited: Vec<u8>,
     pub(crate) traps: Vec<u8>,
     pub(crate) examples: Examples,
+    /// What `--skip-crawled` goes by.
+    pub(crate) earlier: EarlierCrawls,
 }
 
 /// The queue of an open origin.
@@ -85,6 +89,7 @@ impl CrawlState {
             visited: Vec::new(),
             traps: Vec::new(),
             examples: Examples::default(),
+            earlier: EarlierCrawls::default(),
         }
     }
 
@@ -143,6 +148,7 @@ impl CrawlState {
             encoder.byte(reason as u8);
             encoder.text(url);
         }
+        self.earlier.encode(&mut encoder);
         bytes
     }
 
@@ -174,6 +180,7 @@ impl CrawlState {
             let reason = SkipReason::ALL.get(usize::from(decoder.byte()?)).ok_or(Malformed)?;
             examples.note(*reason, decoder.text()?);
         }
+        let earlier = EarlierCrawls::decode(&mut decoder)?;
         if !decoder.is_empty() {
             return Err(Malformed);
         }
@@ -197,6 +204,7 @@ impl CrawlState {
             visited,
             traps,
             examples,
+            earlier,
         })
     }
 }

@@ -50,11 +50,13 @@ pub enum SkipReason {
     NotCanonical,
     /// Its sitemap says that it has not changed since `--sitemap-since`.
     SitemapStale,
+    /// An earlier crawl fetched it (`--skip-crawled`).
+    AlreadyCrawled,
 }
 
 impl SkipReason {
     /// Every reason, in the order of display. Only ever appended to, for their places stand in files.
-    pub const ALL: [SkipReason; 23] = [
+    pub const ALL: [SkipReason; 24] = [
         SkipReason::BadUrl,
         SkipReason::OtherScheme,
         SkipReason::UrlTooLong,
@@ -78,6 +80,7 @@ impl SkipReason {
         SkipReason::Trap,
         SkipReason::NotCanonical,
         SkipReason::SitemapStale,
+        SkipReason::AlreadyCrawled,
     ];
 
     /// The name that files and summaries show.
@@ -106,6 +109,7 @@ impl SkipReason {
             SkipReason::Trap => "trap",
             SkipReason::NotCanonical => "not_canonical",
             SkipReason::SitemapStale => "sitemap_stale",
+            SkipReason::AlreadyCrawled => "already_crawled",
         }
     }
 }

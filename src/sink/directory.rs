@@ -29,6 +29,9 @@ const FILES: [&str; 8] = [
 /// The lock, which every crawl has, and which stays.
 const LOCK: &str = "state/lock";
 
+/// Where the keys of what earlier crawls fetched are gathered.
+const INCOMING_CRAWLED: &str = "state/crawled.new";
+
 /// Why a crawl directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -106,6 +109,7 @@ impl CrawlDirectory {
         }
         // What an earlier process gathered and never began with is nobody's.
         let _ = fs::remove_file(directory.incoming_seeds());
+        let _ = fs::remove_dir_all(directory.incoming_crawled());
         Ok(directory)
     }
 
@@ -117,6 +121,11 @@ impl CrawlDirectory {
     /// Where seeds are gathered until it is certain that the crawl begins.
     pub fn incoming_seeds(&self) -> PathBuf {
         self.path.join("state/seeds.new")
+    }
+
+    /// Where the keys of what earlier crawls fetched are gathered, until it is certain that the crawl begins.
+    pub fn incoming_crawled(&self) -> PathBuf {
+        self.path.join(INCOMING_CRAWLED)
     }
 
     /// Where the seeds of a crawl that has begun are.
@@ -149,6 +158,9 @@ impl CrawlDirectory {
         self.clear()?;
         fs::rename(self.incoming_seeds(), self.seeds())?;
         File::open(self.seeds())?.sync_all()?;
+        if self.incoming_crawled().exists() {
+            fs::rename(self.incoming_crawled(), self.path.join("state/crawled"))?;
+        }
         sync_directory(&self.state())?;
         self.statistics = Some(LineFile::create(&self.path.join("stats.jsonl"))?);
         Ok(())
@@ -191,6 +203,8 @@ impl CrawlDirectory {
         check_configuration(path)?;
         let statistics = path.join("stats.jsonl");
         let statistics = Some(LineFile::append(&statistics).map_err(StateError::io(&statistics))?);
+        // Whoever gathered them never began.
+        let _ = fs::remove_dir_all(path.join(INCOMING_CRAWLED));
         Ok(Self { path: path.into(), made: Vec::new(), begun: true, statistics, _lock: lock })
     }
 
@@ -220,7 +234,10 @@ impl CrawlDirectory {
         }
         for entry in fs::read_dir(self.path.join("state"))? {
             let entry = entry?;
-            if entry.file_name() == "lock" || entry.file_name() == "seeds.new" {
+            if entry.file_name() == "lock"
+                || entry.file_name() == "seeds.new"
+                || entry.file_name() == "crawled.new"
+            {
                 continue;
             }
             if entry.file_type()?.is_dir() {
@@ -258,6 +275,7 @@ impl Drop for CrawlDirectory {
         }
         // Whatever cannot be deleted is empty and harms nobody.
         let _ = fs::remove_file(self.incoming_seeds());
+        let _ = fs::remove_dir_all(self.incoming_crawled());
         if !self.made.is_empty() {
             let _ = fs::remove_file(self.path.join(LOCK));
         }

@@ -166,6 +166,11 @@ impl RecoveringFiles {
         Ok(Self(files))
     }
 
+    /// Bytes of a file that manifest and log have named so far; none where the manifest does not know it.
+    pub fn length(&self, of: ResultFile) -> u64 {
+        self.0.iter().find(|(file, _)| *file == of).map_or(0, |(_, sink)| sink.length())
+    }
+
     /// Reads all that manifest and log have named so far.
     ///
     /// # Errors

@@ -77,6 +77,11 @@ impl Shelf {
         Ok(shelf)
     }
 
+    /// The number that the next file gets, where no state tells.
+    pub(super) fn number_from(&mut self, next: u64) {
+        self.next = next;
+    }
+
     pub(super) fn encode_state(&self, encoder: &mut Encoder<'_>) {
         encoder.number(self.next);
     }

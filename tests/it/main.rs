@@ -21,6 +21,7 @@ mod rough;
 mod safe_text;
 mod server;
 mod sites;
+mod skip_crawled;
 mod stopped_early;
 mod synthetic;
 mod together;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use super::super::lines::each_line;
 use super::super::robots_kept::KeptAnswer;
 use super::super::skip::{describe, skip_reason};
 use super::Cause;
 use super::ledger::Ledger;
-use super::lines::each_line;
 use crate::config::{Config, RobotsPolicy};
 use crate::frontier::DrainReason;
 use crate::model::SkipReason;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::super::builder::politeness;
+use super::super::crawled::EarlierCrawls;
 use super::super::journal::{Change, KeptAttempt, read_record};
 use super::super::keeper::{FRONTIER, MANIFEST, VISITED, log_name};
 use super::super::recovery::{malformed_manifest, peek_state};
@@ -45,6 +46,8 @@ pub(super) struct Ledger {
     pub(super) in_flight: bool,
     /// Where it waits, or is in flight from.
     pub(super) queued: Option<Candidate>,
+    /// What earlier crawls fetched, by which pages are skipped.
+    pub(super) earlier: EarlierCrawls,
     /// It is not decided whether it is new.
     pub(super) doubt: Option<Candidate>,
     /// Links to it …
@@ -153,6 +156,7 @@ impl<'a> Reader<'a> {
                 attempt: None,
                 in_flight: false,
                 queued: None,
+                earlier: state.earlier,
                 doubt: None,
                 links: sketches.linked(0),
                 links_to_host: sketches.linked(0),

@@ -12,7 +12,6 @@
 
 mod deduce;
 mod ledger;
-mod lines;
 mod search;
 
 use std::fs;

@@ -2,17 +2,18 @@
 //! worked out anew, in this order.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memchr::memmem::Finder;
 
+use super::super::lines::each_line;
 use super::deduce::{Rules, before_queue, may_be_capped, once_queued, uncertain};
 use super::ledger::Ledger;
-use super::lines::each_line;
 use super::{Cause, ExplainError, Fate, Found, Linked, Tried};
 use crate::config::{Config, Dedup};
 use crate::model::{LinkBatch, Record, SkipReason, Via};
 use crate::sink::ResultFile;
-use crate::store::StateError;
+use crate::store::{FileSystem, StateError};
 use crate::url::{Canonicalizer, Target};
 
 /// A row of `skipped.jsonl`.
@@ -69,6 +70,10 @@ impl Search<'_> {
             }
             return Ok(skipped);
         }
+        let earlier = self.earlier(ledger)?;
+        if let Some(cause) = earlier.clone().filter(|_| ledger.accepted) {
+            return Ok(Fate::Refused(cause));
+        }
         if ledger.accepted {
             let cause = once_queued(ledger, &self.rules(ledger)?, self.config);
             // What a cap refuses has its key among those of what was queued.
@@ -81,9 +86,16 @@ impl Search<'_> {
             None => Fate::Unmet {
                 uncertain: uncertain(&ledger.counters, self.config.log_skipped),
                 filter_decides: self.config.dedup == Dedup::Bloom,
-                ahead: once_queued(ledger, &self.rules(ledger)?, self.config),
+                ahead: earlier.or(once_queued(ledger, &self.rules(ledger)?, self.config)),
             },
         })
+    }
+
+    /// That an earlier crawl fetched it, where one did.
+    fn earlier(&self, ledger: &Ledger) -> Result<Option<Cause>, StateError> {
+        let state = self.directory.join("state");
+        let rule = ledger.earlier.rule(Arc::new(FileSystem), &state, &self.target.canonical)?;
+        Ok(rule.map(|rule| Cause { reason: SkipReason::AlreadyCrawled, detail: Some(rule) }))
     }
 
     fn path(&self, file: ResultFile) -> PathBuf {

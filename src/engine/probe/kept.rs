@@ -9,6 +9,7 @@ use crate::config::Options;
 use crate::engine::builder::{core_settings, politeness};
 use crate::engine::core::{Core, CoreError};
 use crate::engine::crawl::SetupError;
+use crate::engine::crawled::EarlierCrawls;
 use crate::engine::hashes::hashes;
 use crate::engine::job::{Job, Outcome, Verdict};
 use crate::engine::keeper::Pace;
@@ -25,6 +26,7 @@ use crate::sink::encode_line;
 use crate::stats::Counters;
 use crate::store::{Seal, Storage};
 use crate::url::{Canonicalizer, KeySecret};
+use crate::visited::KnownSettings;
 
 /// Memory for what is to be on disk: so little that a few pages get there.
 const FRONTIER_BYTES: u64 = 4 << 10;
@@ -115,6 +117,8 @@ impl KeptProbe {
             seeds: seal(seeds),
             canonicalizer: canonicalizer.clone(),
             config,
+            earlier: EarlierCrawls::default(),
+            known: KnownSettings { stretch: None },
         };
         let (mut core, secret) = open(parts)?;
         let (stop, most_disk) = (StopHandle::default(), None);

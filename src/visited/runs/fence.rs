@@ -19,6 +19,11 @@ pub(super) struct Fence {
 }
 
 impl Fence {
+    /// An empty fence that takes no more memory than that of so many blocks needs.
+    pub(super) fn for_blocks(blocks: u64) -> Self {
+        Self { posts: Vec::with_capacity(blocks as usize), ..Self::default() }
+    }
+
     /// The first key of the next block.
     pub(super) fn push(&mut self, first: UrlKey) {
         if self.blocks & ((1 << self.spacing) - 1) == 0 {

@@ -21,12 +21,15 @@
 mod fence;
 mod file;
 mod merge;
+mod sorted;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
+
+pub use self::sorted::{KeySorter, SortedKeys, SortedSet};
 
 use self::fence::{Fence, Lookup};
 use self::file::{BLOCK_KEYS, Block, Run, RunWriter};

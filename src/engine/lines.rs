@@ -15,6 +15,21 @@ const LONGEST: usize = 16 << 20;
 /// # Errors
 /// Where it cannot be read.
 pub(super) fn each_line(path: &Path, length: u64, mut visit: impl FnMut(&[u8])) -> Result<(), StateError> {
+    try_each_line(path, length, |line| {
+        visit(line);
+        Ok(())
+    })
+}
+
+/// The same, up to the first line at which `visit` fails.
+///
+/// # Errors
+/// Where the file cannot be read, and whatever `visit` says.
+pub(super) fn try_each_line<E: From<StateError>>(
+    path: &Path,
+    length: u64,
+    mut visit: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(StateError::io(path))?,
@@ -31,13 +46,13 @@ pub(super) fn each_line(path: &Path, length: u64, mut visit: impl FnMut(&[u8])) 
         too_long |= line.len() + part.len() > LONGEST;
         match end {
             // Most lines lie in one piece.
-            Some(_) if line.is_empty() && !too_long => visit(part),
+            Some(_) if line.is_empty() && !too_long => visit(part)?,
             _ if !too_long => line.extend_from_slice(part),
             _ => {}
         }
         if end.is_some() {
             if !line.is_empty() && !too_long {
-                visit(&line);
+                visit(&line)?;
             }
             line.clear();
             too_long = false;
