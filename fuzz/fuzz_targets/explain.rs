@@ -1,12 +1,12 @@
-//! A crawl directory, its files as they were written or not: what is told of it, by `status` and `explain`, is an
-//! answer or an error.
+//! A crawl directory, its files as they were written or not: what is told of it, by `status`, `explain` and
+//! `near-duplicates`, is an answer or an error.
 #![no_main]
 
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dragline::engine::{Explanation, Status};
+use dragline::engine::{Explanation, NearDuplicates, Search, Status};
 use dragline::model::Record;
 use dragline_fuzz::{Files, crawls, lay, peak_of};
 use libfuzzer_sys::fuzz_target;
@@ -64,6 +64,10 @@ fuzz_target!(init: lay(|| crawls().iter().map(Files::to_input).collect()), |byte
         let url = URLS[bytes.len() % URLS.len()];
         if let Ok(explanation) = Explanation::of(url, &directory) {
             assert!(!explanation.canonical.is_empty());
+        }
+        if let Ok(found) = NearDuplicates::find(&directory, Search { distance: 3, memory: 64 << 20 }) {
+            let members = found.groups().map(|group| found.members(&group).filter(Result::is_ok).count());
+            assert_eq!(members.sum::<usize>() as u64, found.grouped(), "every page can be shown");
         }
     });
     assert!(peak <= LOOK_BYTES + 300 * bytes.len(), "{peak} bytes for files of {}", bytes.len());

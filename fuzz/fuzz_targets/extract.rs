@@ -3,7 +3,7 @@
 #![no_main]
 
 use dragline::extract::{ExtractLimits, Extracted, PageContext, PageReader, TextSink};
-use dragline::sketch::SimHasher;
+use dragline::sketch::{Block, SimHasher};
 use dragline_fuzz::{Input, Pieces, input, lay, peak_of, reports, rows};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
@@ -27,11 +27,11 @@ thread_local! {
     static USED: RefCell<PageReader> = RefCell::new(PageReader::new(&PageContext::default()));
 }
 
-fn read<'a>(reader: &mut PageReader, pieces: impl Iterator<Item = &'a [u8]>) -> (Extracted, Option<u64>) {
+fn read<'a>(reader: &mut PageReader, pieces: impl Iterator<Item = &'a [u8]>) -> (Extracted, Option<(u64, Vec<Block>)>) {
     let mut likeness = Likeness::default();
     pieces.for_each(|piece| reader.feed_with(piece, &mut likeness));
     let page = reader.finish_with(&mut likeness);
-    (page, likeness.0.finish())
+    (page, likeness.0.finish_with_blocks())
 }
 
 fn seeds() -> Vec<Vec<u8>> {

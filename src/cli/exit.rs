@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::io;
 
 use dragline::config::ConfigError;
-use dragline::engine::{CoreError, CrawlError, ExplainError, SetupError, StatusError, TogetherError};
+use dragline::engine::{
+    CoreError, CrawlError, ExplainError, NearDuplicatesError, SetupError, StatusError, TogetherError,
+};
 use dragline::sink::DirectoryError;
 use dragline::stats::EndReason;
 use dragline::store::StateError;
@@ -216,6 +218,15 @@ impl From<StatusError> for Failure {
     fn from(error: StatusError) -> Failure {
         match error {
             StatusError::State(error) => error.into(),
+            error => Failure::new(ExitCode::Configuration, error.to_string()),
+        }
+    }
+}
+
+impl From<NearDuplicatesError> for Failure {
+    fn from(error: NearDuplicatesError) -> Failure {
+        match error {
+            NearDuplicatesError::State(error) => error.into(),
             error => Failure::new(ExitCode::Configuration, error.to_string()),
         }
     }

@@ -15,6 +15,7 @@ mod explain;
 mod help;
 mod layers;
 mod merge;
+mod near_duplicates;
 mod normalize;
 mod plan;
 mod progress;
@@ -58,6 +59,8 @@ enum Command {
     Compare(compare::Arguments),
     /// Merge the statistics of several crawls
     Merge(merge::Arguments),
+    /// List the pages of a crawl that are nearly the same
+    NearDuplicates(near_duplicates::Arguments),
     /// Show how a memory budget is split, and what filter it affords
     Plan(plan::Arguments),
     /// Print the canonical form of a URL
@@ -98,6 +101,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
+        Command::NearDuplicates(arguments) => near_duplicates::run(&arguments),
         Command::Plan(arguments) => plan::run(arguments, typed),
         Command::Normalize(arguments) => normalize::run(arguments, typed),
         Command::Robots(arguments) => robots::run(arguments, typed),
@@ -108,11 +112,15 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 
 /// Prints text on standard output. A reader that went away (`| head`) is no error.
 fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes()).map(|_| ())
+}
+
+/// The same with bytes. Whether there still is a reader.
+fn print_bytes(bytes: &[u8]) -> Result<bool, Failure> {
     let mut output = std::io::stdout().lock();
-    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::writing("standard output", &error))
-        }
-        _ => Ok(()),
+    match output.write_all(bytes).and_then(|()| output.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::writing("standard output", &error)),
     }
 }

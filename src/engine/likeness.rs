@@ -1,7 +1,7 @@
-//! What a page looks like: the fingerprint of its visible text, taken while it is read.
+//! What a page looks like: the fingerprint and the blocks of its visible text, taken while it is read.
 
 use crate::extract::TextSink;
-use crate::sketch::SimHasher;
+use crate::sketch::{SimHasher, encode_blocks};
 
 /// Listens to the text of one page after another.
 #[derive(Debug, Default)]
@@ -15,8 +15,10 @@ impl TextSink for Likeness {
 }
 
 impl Likeness {
-    /// The fingerprint of the page that has ended, as its record shows it, where there was enough text.
-    pub(super) fn finish(&mut self) -> Option<String> {
-        self.0.finish().map(|simhash| format!("{simhash:016x}"))
+    /// The fingerprint of the page that has ended and its blocks, as its record shows them, where there was
+    /// enough text.
+    pub(super) fn finish(&mut self) -> Option<(String, String)> {
+        let (simhash, blocks) = self.0.finish_with_blocks()?;
+        Some((format!("{simhash:016x}"), encode_blocks(&blocks)))
     }
 }

@@ -15,20 +15,20 @@ const LONGEST: usize = 16 << 20;
 /// # Errors
 /// Where it cannot be read.
 pub(super) fn each_line(path: &Path, length: u64, mut visit: impl FnMut(&[u8])) -> Result<(), StateError> {
-    try_each_line(path, length, |line| {
+    try_each_line(path, length, |_, line| {
         visit(line);
         Ok(())
     })
 }
 
-/// The same, up to the first line at which `visit` fails.
+/// The same, with the place where each line begins, up to the first line at which `visit` fails.
 ///
 /// # Errors
 /// Where the file cannot be read, and whatever `visit` says.
 pub(super) fn try_each_line<E: From<StateError>>(
     path: &Path,
     length: u64,
-    mut visit: impl FnMut(&[u8]) -> Result<(), E>,
+    mut visit: impl FnMut(u64, &[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -36,6 +36,7 @@ pub(super) fn try_each_line<E: From<StateError>>(
     };
     let mut reader = BufReader::with_capacity(64 << 10, file.take(length));
     let (mut line, mut too_long) = (Vec::new(), false);
+    let (mut at, mut begin) = (0, 0);
     loop {
         let piece = reader.fill_buf().map_err(StateError::io(path))?;
         if piece.is_empty() {
@@ -46,18 +47,22 @@ pub(super) fn try_each_line<E: From<StateError>>(
         too_long |= line.len() + part.len() > LONGEST;
         match end {
             // Most lines lie in one piece.
-            Some(_) if line.is_empty() && !too_long => visit(part)?,
+            Some(_) if line.is_empty() && !too_long => visit(begin, part)?,
             _ if !too_long => line.extend_from_slice(part),
             _ => {}
         }
         if end.is_some() {
             if !line.is_empty() && !too_long {
-                visit(&line)?;
+                visit(begin, &line)?;
             }
             line.clear();
             too_long = false;
         }
         let consumed = part.len() + usize::from(end.is_some());
+        at += consumed as u64;
+        if end.is_some() {
+            begin = at;
+        }
         reader.consume(consumed);
     }
 }
@@ -84,7 +89,15 @@ mod tests {
                 .expect("readable");
             let whole = text[..end].rfind('\n').map_or("", |last| &text[..last]);
             let expected: Vec<&str> = whole.split('\n').filter(|line| !line.is_empty()).collect();
-            prop_assert_eq!(seen, expected);
+            prop_assert_eq!(&seen, &expected);
+            let mut places = Vec::new();
+            try_each_line::<StateError>(&path, end as u64, |place, line| {
+                places.push((place as usize, line.len()));
+                Ok(())
+            })
+            .expect("readable");
+            let there: Vec<&str> = places.iter().map(|(place, length)| &text[*place..place + length]).collect();
+            prop_assert_eq!(there, expected);
             each_line(&folder.path().join("none"), 9, |_| panic!("there is no file")).expect("nothing");
         }
     }

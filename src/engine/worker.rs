@@ -193,6 +193,7 @@ pub(super) fn new_outcome(mut job: PageJob) -> PageOutcome {
         // entries that a request brought which broke off afterwards are in, whatever comes of the next one
         sitemap: job.attempt.fallback.as_ref().and_then(|last| last.sitemap),
         simhash: None,
+        blocks: None,
         digest: None,
         fetched_at: timestamp::now(),
         first_byte_ms: None,
@@ -273,7 +274,7 @@ pub(super) async fn finish_page(
     lease: &mut Lease,
 ) {
     let page = scratch.reader.finish_with(&mut scratch.likeness);
-    outcome.record.simhash = scratch.likeness.finish();
+    (outcome.record.simhash, outcome.record.blocks) = scratch.likeness.finish().unzip();
     let body = outcome.body.as_ref().map_or(0, Vec::capacity);
     lease
         .hold(leased(body + scratch.reader.held_bytes() + page.held_bytes() + batch_bytes(shared, &page)))

@@ -86,6 +86,9 @@ pub struct Record {
     /// The SimHash of its visible text, in hexadecimal (16 digits), where there is enough of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simhash: Option<String>,
+    /// A bounded list of blocks of its visible text, six characters each, where it has a SimHash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<String>,
     /// The XXH3-128 of the decoded body, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -146,6 +149,7 @@ mod tests {
             links: 3,
             sitemap: None,
             simhash: Some("0123456789abcdef".into()),
+            blocks: Some("AAAAAA".into()),
             digest: Some("00".into()),
             fetched_at: "2026-01-01T00:00:00Z".into(),
             first_byte_ms: Some(4),

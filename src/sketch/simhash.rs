@@ -22,6 +22,7 @@
 //! mix(number, number of the word before), where the first word has 0 before it. It depends on
 //! nothing but the text, so that crawls can be compared. [`mix`] is that of `wyhash` (Wang Yi).
 
+use super::blocks::{Block, BlockSampler};
 use super::letters::kinds;
 
 /// Bytes of text that count; what comes later does not.
@@ -59,6 +60,7 @@ const SHORT: usize = 32;
 #[derive(Debug, Clone)]
 pub struct SimHasher {
     counters: Counters,
+    blocks: BlockSampler,
     /// Bytes that may still come.
     room: usize,
     /// Bytes not looked at yet, and room behind them, so that a look never reaches past its end.
@@ -72,6 +74,7 @@ impl Default for SimHasher {
     fn default() -> Self {
         Self {
             counters: Counters::default(),
+            blocks: BlockSampler::default(),
             room: TEXT_BYTES,
             gathered: [0; GATHERED + LONGEST + 8],
             length: 0,
@@ -106,11 +109,17 @@ impl SimHasher {
 
     /// The text has ended: its fingerprint, where it has [`LEAST_WORDS`]. Ready for another one.
     pub fn finish(&mut self) -> Option<u64> {
+        self.finish_with_blocks().map(|(simhash, _)| simhash)
+    }
+
+    /// The same, and the list of its blocks (see [`Block`]).
+    pub fn finish_with_blocks(&mut self) -> Option<(u64, Vec<Block>)> {
         self.read(true);
+        let blocks = self.blocks.finish();
         let simhash = (self.counters.added >= LEAST_WORDS).then(|| self.counters.majority());
         self.counters = Counters::default();
         (self.room, self.length, self.before) = (TEXT_BYTES, 0, 0);
-        simhash
+        Some((simhash?, blocks))
     }
 
     /// Reads what was gathered, all of it if it is the last; else what may go on is left. Says how much was read.
@@ -193,7 +202,9 @@ impl SimHasher {
     /// Adds the pair of the word of this number and the one before it.
     #[inline]
     fn add(&mut self, number: u64) {
-        self.counters.add(mix(number, self.before));
+        let pair = mix(number, self.before);
+        self.counters.add(pair);
+        self.blocks.add(number, pair);
         self.before = number;
     }
 }
@@ -284,7 +295,7 @@ pub fn distance(one: u64, other: u64) -> u32 {
 
 /// Lets every bit depend on all of both: the halves of a product of 128 bits, put together.
 #[inline]
-fn mix(one: u64, other: u64) -> u64 {
+pub(super) fn mix(one: u64, other: u64) -> u64 {
     let product = u128::from(one ^ 0x9E37_79B9_7F4A_7C15) * u128::from(other ^ 0xBF58_476D_1CE4_E5B9);
     product as u64 ^ (product >> 64) as u64
 }

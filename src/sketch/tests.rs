@@ -16,7 +16,7 @@ use super::*;
 use crate::store::{Decoder, Encoder};
 
 /// Hashes, as keys are: numbers whose bits all count.
-fn key(number: u64) -> u64 {
+pub(super) fn key(number: u64) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&number.to_le_bytes())
 }
 
@@ -136,7 +136,7 @@ proptest! {
 }
 
 /// The words of a text, character by character.
-fn words_of(text: &str) -> Vec<Vec<u8>> {
+pub(super) fn words_of(text: &str) -> Vec<Vec<u8>> {
     let (mut words, mut word) = (Vec::new(), Vec::new());
     for character in text.chars() {
         let alone = matches!(character, '\u{3000}'..='\u{d7ff}' | '\u{10000}'..);
@@ -159,13 +159,13 @@ fn words_of(text: &str) -> Vec<Vec<u8>> {
     words.iter().flat_map(|word| word.chunks(64)).map(<[u8]>::to_vec).collect()
 }
 
-fn number_of(word: &[u8]) -> u64 {
+pub(super) fn number_of(word: &[u8]) -> u64 {
     let group = |group: &[u8]| group.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
     let last = (word.len() - 1) / 8 * 8;
     word[..last].chunks(8).fold(0, |hash, one| mix(hash, group(one))) ^ group(&word[last..])
 }
 
-fn mix(one: u64, other: u64) -> u64 {
+pub(super) fn mix(one: u64, other: u64) -> u64 {
     let product = u128::from(one ^ 0x9E37_79B9_7F4A_7C15) * u128::from(other ^ 0xBF58_476D_1CE4_E5B9);
     product as u64 ^ (product >> 64) as u64
 }
@@ -177,7 +177,7 @@ fn simhash_of(text: &str) -> Option<u64> {
 }
 
 /// A text of so many words with the frequencies of a language (Zipf), some of them replaced.
-fn prose(words: u64, seed: u64, replaced: &HashSet<u64>) -> String {
+pub(super) fn prose(words: u64, seed: u64, replaced: &HashSet<u64>) -> String {
     let word = |place: u64| {
         let bits = key(place.wrapping_mul(31).wrapping_add(seed << 40));
         let rank = 2000_f64.powf((bits >> 11) as f64 / (1_u64 << 53) as f64) as u64;
@@ -187,7 +187,7 @@ fn prose(words: u64, seed: u64, replaced: &HashSet<u64>) -> String {
 }
 
 /// A number in letters: digits would be no words.
-fn letters(mut number: u64) -> String {
+pub(super) fn letters(mut number: u64) -> String {
     let mut text = String::new();
     while number > 0 {
         text.push(char::from(b'a' + (number % 26) as u8));

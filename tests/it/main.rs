@@ -13,6 +13,7 @@ mod explain;
 mod harness;
 mod max_disk;
 mod name_server;
+mod near_duplicates;
 mod report_cases;
 mod reports;
 mod resume;

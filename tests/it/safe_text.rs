@@ -74,6 +74,8 @@ fn nothing_from_the_network_acts_on_its_reader() {
         vec!["explain", &seed, "--json", "-o", output.to_str().unwrap()],
         vec!["explain", &odd, "-o", output.to_str().unwrap()],
         vec!["explain", &odd, "--json", "-o", output.to_str().unwrap()],
+        vec!["near-duplicates", "--distance=10", output.to_str().unwrap()],
+        vec!["near-duplicates", "--json", output.to_str().unwrap()],
         vec!["normalize", &odd],
     ] {
         let run = dragline().args(&arguments).output().unwrap();

@@ -116,7 +116,7 @@ impl EarlierDirectory {
         mut visit: impl FnMut(&str) -> Result<(), SetupError>,
     ) -> Result<(), SetupError> {
         let records = self.path.join(ResultFile::Pages.name());
-        try_each_line(&records, self.length, |line| {
+        try_each_line(&records, self.length, |_, line| {
             let Ok(line) = serde_json::from_slice::<Line>(line) else { return Ok(()) };
             if !line.is_fetched() {
                 return Ok(());
