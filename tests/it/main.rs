@@ -25,3 +25,4 @@ mod skip_crawled;
 mod stopped_early;
 mod synthetic;
 mod together;
+mod valve;
