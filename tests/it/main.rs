@@ -13,6 +13,7 @@ mod explain;
 mod harness;
 mod max_disk;
 mod name_server;
+mod next_steps;
 mod report_cases;
 mod reports;
 mod resume;

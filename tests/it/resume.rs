@@ -84,7 +84,7 @@ fn killed_crawls_with_a_small_filter_and_table_lose_and_double_nothing() {
 }
 
 /// A chain of pages, each of which leads to the next.
-fn chain(length: u32) -> Server {
+pub(crate) fn chain(length: u32) -> Server {
     Server::start(Script::new().rule(move |request| {
         let n: u32 = request.path.strip_prefix("/c")?.parse().ok()?;
         let links = if n < length { vec![format!("/c{}", n + 1)] } else { Vec::new() };
@@ -103,6 +103,8 @@ fn an_interrupted_crawl_goes_on_and_is_complete_only_once() {
     let stopped = finish(child, &output);
     assert_eq!(stopped.code, Some(10), "{}", stopped.stderr);
     assert!(stopped.pages.len() < 200);
+    let next = format!("go on with      dragline resume {}", output.display());
+    assert!(stopped.stderr.contains(&next), "{}", stopped.stderr);
     let again = crawl_into(&output, &[&server.url("/c0"), "--delay", "0s"]);
     assert_eq!(again.code, Some(4), "{}", again.stderr);
     assert!(again.stderr.contains("dragline resume"), "the remedy is named: {}", again.stderr);
@@ -113,6 +115,11 @@ fn an_interrupted_crawl_goes_on_and_is_complete_only_once() {
     let complete = resumed(&output, &[]);
     assert_eq!(complete.code, Some(5), "{}", complete.stderr);
     assert!(complete.stderr.contains("already complete"), "{}", complete.stderr);
+    assert!(
+        complete.stderr.contains("'dragline crawl'"),
+        "the remedy is a command that has it: {}",
+        complete.stderr
+    );
     assert_eq!(server.log().len(), 201 + 2, "robots.txt once a process");
 }
 
@@ -124,6 +131,7 @@ fn limits_may_be_raised() {
     let seed = server.url("/c0");
     let first = crawl_into(&output, &[seed.as_str(), "--delay", "0s", "--max-pages", "20"]);
     assert_eq!((first.code, first.pages.len()), (Some(11), 20), "{}", first.stderr);
+    assert!(first.stderr.contains("--max-pages N"), "the limit to raise is named: {}", first.stderr);
     let same = resumed(&output, &[]);
     assert_eq!((same.code, same.pages.len()), (Some(11), 20), "{}", same.stderr);
     let more = resumed(&output, &["--max-pages", "40"]);
@@ -166,10 +174,14 @@ fn a_running_crawl_has_a_status_and_cannot_be_resumed() {
     let text = dragline().arg("status").arg(&output).output().unwrap();
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains(&format!("running ({holder})")), "{text}");
+    assert!(!text.contains("none yet"), "{text}");
     kill(child);
     let status = dragline().arg("status").arg(&output).arg("--json").output().unwrap();
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
-    assert_eq!(status["state"], "unfinished");
+    assert_eq!((&status["state"], &status["resumable"]), (&"unfinished".into(), &true.into()));
+    let text = dragline().arg("status").arg(&output).output().unwrap();
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("without a summary (killed, or the disk was full)"), "{text}");
 }
 
 #[test]
