@@ -13,7 +13,7 @@ use dragline::stats::Snapshot;
 use super::layers::Layers;
 use super::normalize::has_userinfo;
 use super::progress::Display;
-use super::{ExitCode, Failure, say, seeds};
+use super::{ExitCode, Failure, escape, next, say, seeds};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let typed = Options { urls: arguments.urls, ..arguments.options };
-    start(&Layers::merge(typed, matches, arguments.config.as_deref())?)
+    start(&Layers::merge(typed, matches, arguments.config.as_deref())?, None)
 }
 
 /// One more arena of the allocator for so many bytes of budget: what an arena keeps for itself is
@@ -37,8 +37,9 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
 const MEMORY_PER_ARENA: u64 = 128 << 20;
 
 /// Crawls as the options say; nothing is fetched and nothing old deleted before
-/// all of them, and the seeds, are found good.
-pub(super) fn start(layers: &Layers<'_>) -> Result<ExitCode, Failure> {
+/// all of them, and the seeds, are found good. `beside` is the command that must run before
+/// the crawl can go on, where it stops.
+pub(super) fn start(layers: &Layers<'_>, beside: Option<&str>) -> Result<ExitCode, Failure> {
     let options = &layers.options;
     let config = layers.resolve()?;
     seeds::check(layers)?;
@@ -49,7 +50,7 @@ pub(super) fn start(layers: &Layers<'_>) -> Result<ExitCode, Failure> {
     let crawl = Crawl::builder().options(options.clone()).directory(directory).stop_handle(stop).build();
     let crawl = crawl.map_err(|error| layers.setup_failure(error))?;
     let display = Display::new(options.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
-    run_to_the_end(crawl, display, path)
+    run_to_the_end(crawl, display, path, beside)
 }
 
 /// From now on an interrupt asks to stop in order.
@@ -58,21 +59,36 @@ pub(super) fn listen() -> Result<StopHandle, Failure> {
     StopHandle::on_signals().map_err(refused)
 }
 
-/// Runs a crawl and shows how it goes and how it ended.
-pub(super) fn run_to_the_end(crawl: Crawl, mut display: Display, path: &Path) -> Result<ExitCode, Failure> {
-    dragline::budget::allow_arenas(crawl.config().memory / MEMORY_PER_ARENA);
+/// Runs a crawl and shows how it goes, how it ended, and what can be done next.
+pub(super) fn run_to_the_end(
+    crawl: Crawl,
+    mut display: Display,
+    path: &Path,
+    beside: Option<&str>,
+) -> Result<ExitCode, Failure> {
+    let budget = crawl.config().memory;
+    dragline::budget::allow_arenas(budget / MEMORY_PER_ARENA);
+    if let Some(warning) = next::more_than_there_is(budget, dragline::budget::available_memory()) {
+        display.notice(&warning);
+    }
     for note in crawl.notes() {
         display.notice(note);
     }
     let summary = match crawl.run(&mut display) {
         Ok(summary) => summary,
         Err(error) => {
-            display.finish(&error.summary);
+            // The summary knows failed writes only, and this was a read.
+            let damaged = error.source.is_damage();
+            let end = if damaged { next::DAMAGED } else { error.summary.end_reason.describe() };
+            display.finish(&error.summary, end);
             return Err(error.into());
         }
     };
-    display.finish(&summary);
-    display.written_to(path);
+    display.finish(&summary, summary.end_reason.describe());
+    display.add("written to", &escape::escape(&path.display().to_string()));
+    if let Some(step) = next::step(summary.end_reason, path, beside) {
+        display.add(step.name, &step.text);
+    }
     Ok(summary.end_reason.into())
 }
 

@@ -12,7 +12,8 @@ use dragline::site::{Site, SiteSettings, serve};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use super::layers::Layers;
+use super::layers::{self, Layers};
+use super::quoting::quoted;
 use super::{ExitCode, Failure, crawl, print, say};
 
 /// The shared options that matter here.
@@ -29,6 +30,9 @@ pub(super) const OPTIONS: [&str; 11] = [
     "concurrency",
     "max-pages",
 ];
+
+/// The shared options that the demonstration decides itself: it crawls its own website, without a pause.
+const OWN: [&str; 4] = ["seeds", "resolve", "delay", "allow-private"];
 
 /// The shared options whose defaults are others here.
 pub(super) const DEFAULTS: [(&str, &str); 1] = [("output", OUTPUT)];
@@ -68,10 +72,18 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
         let message = "--hosts: more than --pages; every host needs a page";
         return Err(Failure::new(ExitCode::Usage, message));
     }
-    let site = site(arguments.pages, arguments.hosts)?;
     if arguments.serve {
-        return serve_until_stopped(site, arguments.listen);
+        layers::refuse_typed(
+            matches,
+            "demo --serve",
+            |_| true,
+            "does not crawl, and has no use for it; leave it out",
+        )?;
+        return serve_until_stopped(site(arguments.pages, arguments.hosts)?, arguments.listen);
     }
+    let decides = |option: &str| OWN.contains(&option);
+    layers::refuse_typed(matches, "demo", decides, "crawls its own website without a pause; leave it out")?;
+    let site = site(arguments.pages, arguments.hosts)?;
     let address = serve_beside(site.clone(), arguments.listen)?;
     let mut layers = Layers::merge(arguments.options, matches, None)?;
     let typed = layers.options;
@@ -86,7 +98,9 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
         ..typed
     };
     say::line(&format!("dragline: as long as this runs, the same as\n  {}", equivalent(&layers.options)?));
-    crawl::start(&layers)
+    let (pages, hosts) = (arguments.pages, arguments.hosts);
+    let again = format!("dragline demo --serve --pages {pages} --hosts {hosts} --listen {address}");
+    crawl::start(&layers, Some(&again))
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -156,25 +170,20 @@ fn equivalent(options: &Options) -> Result<String, Failure> {
     for (key, value) in table.iter().filter(|(key, _)| *key != "urls") {
         match value {
             toml::Value::Array(values) => {
-                words.extend(values.iter().map(|value| format!("--{key} {}", quoted(value))));
+                words.extend(values.iter().map(|value| format!("--{key} {}", word(value))));
             }
             toml::Value::Boolean(true) => words.push(format!("--{key}")),
             toml::Value::Boolean(false) => words.push(format!("--{key}=false")),
-            value => words.push(format!("--{key} {}", quoted(value))),
+            value => words.push(format!("--{key} {}", word(value))),
         }
     }
-    words.extend(options.urls.iter().map(|url| quoted(&toml::Value::from(url.as_str()))));
+    words.extend(options.urls.iter().map(|url| quoted(url)));
     Ok(words.join(" "))
 }
 
 /// A value as a shell takes it.
-fn quoted(value: &toml::Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,=+%@".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
+fn word(value: &toml::Value) -> String {
+    quoted(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
 #[cfg(test)]

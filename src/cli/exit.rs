@@ -125,7 +125,19 @@ impl Failure {
         }
         Failure::new(ExitCode::Failed, format!("{what}: cannot be written ({error})"))
     }
+
+    /// Names what can be done about damage, where the message does not.
+    pub(super) fn with_remedy(mut self) -> Failure {
+        if self.code == ExitCode::StateDamaged && !self.message.contains("; ") {
+            self.message.push_str(REMEDY);
+        }
+        self
+    }
 }
+
+/// What can be done about a damaged crawl directory.
+const REMEDY: &str = "; restore the directory from a copy, or begin another crawl with another --output \
+    (what pages.jsonl holds can be read all the same)";
 
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
@@ -141,12 +153,12 @@ impl From<DirectoryError> for Failure {
     fn from(error: DirectoryError) -> Failure {
         let code = match &error {
             DirectoryError::State(error) => state(error),
-            DirectoryError::Complete(_) => ExitCode::AlreadyComplete,
+            DirectoryError::Complete(_) | DirectoryError::NothingLeft(_) => ExitCode::AlreadyComplete,
             DirectoryError::Unfinished(_) | DirectoryError::InUse { .. } => ExitCode::DirectoryInUse,
             DirectoryError::Io { source, .. } if is_full(source) => ExitCode::DiskFull,
             _ => ExitCode::Configuration,
         };
-        Failure::new(code, error.to_string())
+        Failure::new(code, error.to_string()).with_remedy()
     }
 }
 
@@ -190,7 +202,7 @@ impl From<StateError> for Failure {
             ExitCode::DiskFull => "; make room, and run the same command again",
             _ => "",
         };
-        Failure::new(code, format!("{error}{remedy}"))
+        Failure::new(code, format!("{error}{remedy}")).with_remedy()
     }
 }
 
@@ -240,7 +252,7 @@ fn core(error: &CoreError) -> Failure {
     }
     match error {
         CoreError::Sink(source) => Failure::writing("results", source),
-        _ if error.is_damage() => Failure::new(ExitCode::StateDamaged, error.to_string()),
+        _ if error.is_damage() => Failure::new(ExitCode::StateDamaged, error.to_string()).with_remedy(),
         _ => Failure::new(error.state().map_or(ExitCode::Failed, state), error.to_string()),
     }
 }
@@ -272,6 +284,18 @@ mod tests {
             let (code, text) = row.trim().split_once("  ").expect("a code and its text");
             assert!(readme.contains(&format!("\n| {code} | {text} |\n")), "{row}");
         }
+    }
+
+    #[test]
+    fn damage_names_one_remedy() {
+        let damaged = |problem| Failure::from(StateError::damaged("state/log".as_ref(), 3, problem));
+        let bare = damaged("it ends too early");
+        assert_eq!(bare.code, ExitCode::StateDamaged);
+        assert!(bare.message.contains("restore the directory") && bare.message.contains("pages.jsonl"));
+        let told = damaged("it is another one; put it back as it was").message;
+        assert!(!told.contains("restore the directory"), "{told}");
+        let other = Failure::new(ExitCode::Failed, "no damage").with_remedy();
+        assert_eq!(other.message, "no damage");
     }
 
     #[test]

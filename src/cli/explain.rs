@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         print(&format!("{}\n", told(&explanation)))?;
     }
     match explanation.damage {
-        Some(damage) => Err(Failure::new(ExitCode::StateDamaged, damage)),
+        Some(damage) => Err(Failure::new(ExitCode::StateDamaged, damage).with_remedy()),
         None if explanation.is_known() => Ok(ExitCode::Done),
         None => Ok(ExitCode::Failed),
     }

@@ -9,12 +9,24 @@ use super::{Cli, demo, exit, normalize, plan, robots};
 pub(super) fn command() -> Command {
     let command = Cli::command().after_help(exit::table());
     command
-        .mut_subcommand("crawl", |command| with_defaults(command, &[]).after_help(exit::table()))
+        .mut_subcommand("crawl", |command| {
+            with_defaults(command, &[]).after_help(format!("{VALUES}\n{}", exit::table()))
+        })
+        .mut_subcommand("resume", |command| command.after_help(VALUES))
         .mut_subcommand("plan", |command| only(command, &plan::OPTIONS, &[]))
         .mut_subcommand("normalize", |command| only(command, &normalize::OPTIONS, &[]))
         .mut_subcommand("robots", |command| renamed(only(command, &robots::OPTIONS, &[]), &robots::RENAMED))
         .mut_subcommand("demo", |command| only(command, &demo::OPTIONS, &demo::DEFAULTS))
 }
+
+/// How the values are written for which `config::quantity` owns the grammar.
+const VALUES: &str = "\
+Values:
+  SIZE  bytes, or with a unit: 64MiB, 1.5GiB (KiB, MiB, GiB, TiB: powers of 1024);
+        500MB, 1G, 10k (k, M, G, T, with or without B: powers of 1000)
+  TIME  250ms, 2s, 5m, 1h30m, 1d; a bare number is seconds
+  N     10000, 10_000, 10k, 2.5M (powers of 1000)
+";
 
 /// The same, deaf to the environment.
 pub(super) fn command_without_environment() -> Command {
@@ -42,11 +54,11 @@ fn with_defaults(command: Command, own: &[(&str, &str)]) -> Command {
     })
 }
 
-/// Shows only the options that matter to a command; it takes the others too, so
-/// that a line or a file made for `crawl` can be handed to it as it is.
+/// Shows only the options that matter to a command. The others are known to it, since they may stand in the
+/// environment or in a file made for `crawl`; typed, they are refused (see `layers`).
 fn only(command: Command, shown: &[&str], own: &[(&str, &str)]) -> Command {
     let names = shared_options();
-    with_defaults(command, own).mut_args(|argument: Arg| {
+    with_defaults(command, own).after_help(VALUES).mut_args(|argument: Arg| {
         let name = argument.get_long().unwrap_or_default();
         let hidden = names.iter().any(|shared| shared == name) && !shown.contains(&name);
         argument.hide(hidden)
@@ -65,7 +77,7 @@ fn renamed(command: Command, names: &'static [(&'static str, &'static str)]) -> 
 }
 
 /// The long flags of the options type.
-fn shared_options() -> Vec<String> {
+pub(super) fn shared_options() -> Vec<String> {
     let options = <dragline::config::Options as clap::Args>::augment_args(Command::new(""));
     options.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect()
 }
@@ -77,6 +89,23 @@ mod tests {
     #[test]
     fn the_command_is_well_formed() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn values_are_written_as_help_says() {
+        use dragline::config::{Count, Size, Span};
+        let told = |text: &str| VALUES.contains(text);
+        for text in ["64MiB", "1.5GiB", "500MB", "1G", "10k"] {
+            assert!(told(text) && text.parse::<Size>().is_ok(), "{text}");
+        }
+        for text in ["250ms", "2s", "5m", "1h30m", "1d"] {
+            assert!(told(text) && text.parse::<Span>().is_ok(), "{text}");
+        }
+        for text in ["10000", "10_000", "10k", "2.5M"] {
+            assert!(told(text) && text.parse::<Count>().is_ok(), "{text}");
+        }
+        assert_eq!("1G".parse(), Ok(Size(1_000_000_000)));
+        assert_eq!("24MB".parse(), Ok(Size(24_000_000)));
     }
 
     #[test]

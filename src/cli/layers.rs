@@ -10,7 +10,7 @@ use dragline::config::{Config, ConfigError, Options, Origin};
 use dragline::engine::{PlanError, SetupError};
 use dragline::fetch::FetchSetupError;
 
-use super::{ExitCode, Failure};
+use super::{ExitCode, Failure, help};
 
 /// The options of a command, all layers merged.
 pub(super) struct Layers<'a> {
@@ -82,6 +82,34 @@ impl<'a> Layers<'a> {
             },
         }
     }
+}
+
+/// Refuses shared options that were typed and that a command makes nothing of; what stands in the environment or
+/// in a file may be meant for other commands. `is_idle` picks them by their long flag.
+pub(super) fn refuse_typed(
+    matches: &ArgMatches,
+    command: &str,
+    is_idle: impl Fn(&str) -> bool,
+    why: &str,
+) -> Result<(), Failure> {
+    let typed = |option: &str| {
+        matches.value_source(&option.replace('-', "_")) == Some(ValueSource::CommandLine) && is_idle(option)
+    };
+    match help::shared_options().into_iter().find(|option| typed(option)) {
+        Some(option) => Err(Failure::new(ExitCode::Usage, format!("--{option}: 'dragline {command}' {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses shared options that were typed and are not among those `used`.
+pub(super) fn refuse_unused(matches: &ArgMatches, command: &str, used: &[&str]) -> Result<(), Failure> {
+    let is_idle = |option: &str| !used.contains(&option);
+    refuse_typed(
+        matches,
+        command,
+        is_idle,
+        "has no use for it; leave it out (--help shows what can be given)",
+    )
 }
 
 /// The two ways to size a filter replace each other between layers; clap

@@ -5,7 +5,7 @@ use dragline::config::Options;
 use dragline::scope::canonical_rules;
 use dragline::url::{Canonicalizer, without_userinfo};
 
-use super::layers::Layers;
+use super::layers::{Layers, refuse_unused};
 use super::{ExitCode, Failure, escape, print, say};
 
 /// The shared options that matter here.
@@ -31,6 +31,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    refuse_unused(matches, "normalize", &OPTIONS)?;
     let config = Layers::merge(arguments.options, matches, None)?.resolve()?;
     let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
     let target = canonicalizer.parse(&arguments.url).map_err(|reject| {

@@ -10,7 +10,7 @@ use dragline::engine::{self, FilterPlan};
 use dragline::human;
 use dragline::visited::Sizing;
 
-use super::layers::Layers;
+use super::layers::{Layers, refuse_unused};
 use super::{ExitCode, Failure, print};
 
 /// The shared options that matter here.
@@ -39,6 +39,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    refuse_unused(matches, "plan", &OPTIONS)?;
     let layers = Layers::merge(arguments.options, matches, arguments.config.as_deref())?;
     let config = layers.resolve()?;
     let (plan, filter) = engine::plan(&config).map_err(|error| layers.setup_failure(error.into()))?;
@@ -46,7 +47,7 @@ pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode
     if config.dedup == Dedup::Exact {
         append(&mut text, format_args!("\nno filter: --dedup exact decides by its table of keys\n"));
     } else {
-        text.push_str(&filter_text(&config, &filter));
+        text.push_str(&filter_text(&config, &filter, &plan));
         text.push_str(&urls_to_memory(&config, &layers.options));
         text.push_str(&memory_to_urls(&config, &plan));
     }
@@ -70,7 +71,7 @@ fn parts_table(plan: &Plan) -> String {
     text
 }
 
-fn filter_text(config: &Config, filter: &FilterPlan) -> String {
+fn filter_text(config: &Config, filter: &FilterPlan, plan: &Plan) -> String {
     let sizing = &filter.first;
     let (kind, size) = (name(sizing.kind), human::bytes(sizing.bytes()));
     let (urls, bits_per_url) = (human::grouped(sizing.urls), sizing.bits_per_url());
@@ -80,7 +81,12 @@ fn filter_text(config: &Config, filter: &FilterPlan) -> String {
     append(&mut text, format_args!("  made for      {urls} URLs at {bits_per_url:.2} bits each\n"));
     if sizing.bits < filter.largest.bits {
         let (size, urls) = (human::bytes(filter.largest.bytes()), human::grouped(filter.largest.urls));
-        append(&mut text, format_args!("  grows to      {size}, made for {urls} URLs, as they come\n"));
+        append(&mut text, format_args!("  grows to      {size}, made for {urls} URLs, as they come;\n"));
+        let (share, label) = (human::bytes(plan.filter), "");
+        append(
+            &mut text,
+            format_args!("  {label:14}the rest of its {share} holds the filter that it takes the place of\n"),
+        );
     }
     append(&mut text, format_args!("  hashes        {}\n", sizing.hashes));
     let rate = human::percent(sizing.rate);

@@ -3,7 +3,6 @@
 //! Owns when and where something is shown; the words are `screen`'s and `report`'s.
 
 use std::io::IsTerminal;
-use std::path::Path;
 use std::time::Duration;
 
 use dragline::config::ProgressMode;
@@ -77,20 +76,20 @@ impl Display {
         }
     }
 
-    /// Takes the live display down and prints the table of the end.
-    pub(super) fn finish(&mut self, summary: &Summary) {
+    /// Takes the live display down and prints the table of the end, with why it ended.
+    pub(super) fn finish(&mut self, summary: &Summary, end: &str) {
         match &mut self.form {
             Form::Live { foot, .. } => foot.clear(),
             Form::Plain { .. } => {}
             Form::Silent => return,
         }
-        say::text(&report::summary_table(summary));
+        say::text(&report::summary_table_of(summary, end));
     }
 
-    /// Adds to that table where the results are.
-    pub(super) fn written_to(&self, path: &Path) {
+    /// Adds a row to that table; what is in it is safe to show.
+    pub(super) fn add(&self, name: &str, text: &str) {
         if !matches!(self.form, Form::Silent) {
-            say::text(&format!("{:<15} {}\n", "written to", path.display()));
+            say::text(&format!("{name:<15} {text}\n"));
         }
     }
 }

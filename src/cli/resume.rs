@@ -61,5 +61,5 @@ pub(super) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let config = options.resolve()?;
     let crawl = Crawl::builder().options(options).resume(directory).stop_handle(listen()?).build()?;
     let display = Display::new(arguments.progress.unwrap_or(defaults::PROGRESS), config.stats_interval);
-    run_to_the_end(crawl, display, &path)
+    run_to_the_end(crawl, display, &path, None)
 }

@@ -7,11 +7,11 @@ use dragline::config::Options;
 use dragline::engine::{RobotsError, robots_verdict};
 use dragline::url::without_userinfo;
 
-use super::layers::Layers;
+use super::layers::{Layers, refuse_unused};
 use super::{ExitCode, Failure, escape, print};
 
 /// The shared options that matter here.
-pub(super) const OPTIONS: [&str; 11] = [
+pub(super) const OPTIONS: [&str; 12] = [
     "robots-agent",
     "user-agent",
     "timeout",
@@ -22,6 +22,7 @@ pub(super) const OPTIONS: [&str; 11] = [
     "insecure",
     "proxy",
     "resolve",
+    "dns",
     "allow-private",
 ];
 
@@ -41,6 +42,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    refuse_unused(matches, "robots", &OPTIONS)?;
     let layers = Layers::merge(arguments.options, matches, arguments.config.as_deref())?.renamed(&RENAMED);
     let verdict = robots_verdict(&layers.options, &arguments.url).map_err(|error| match error {
         RobotsError::Setup(error) => layers.setup_failure(error),

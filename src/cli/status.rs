@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         print(&describe(&status))?;
     }
     match status.damage {
-        Some(damage) => Err(Failure::new(ExitCode::StateDamaged, damage)),
+        Some(damage) => Err(Failure::new(ExitCode::StateDamaged, damage).with_remedy()),
         None => Ok(ExitCode::Done),
     }
 }
@@ -39,6 +39,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn describe(status: &Status) -> String {
     let mut rows: Vec<(&str, String)> = vec![("state", standing(status))];
     let figures = &status.figures;
+    if !figures.is_object() {
+        let text = match status.state {
+            Standing::Running => "none yet: they come each --stats-interval",
+            _ => "none: it ended before the first --stats-interval was over",
+        };
+        rows.push(("figures", text.into()));
+    }
     let number = |path: &str| figures.pointer(path).and_then(serde_json::Value::as_u64);
     if let (Some(fetched), Some(ok), Some(failed)) =
         (number("/pages/fetched"), number("/pages/ok"), number("/pages/failed"))
@@ -81,13 +88,20 @@ fn standing(status: &Status) -> String {
         (Standing::Running, Some(holder), _) => format!("running ({})", escape::escape(holder)),
         (Standing::Running, None, _) => "running".into(),
         (Standing::Complete, ..) => "complete".into(),
+        (Standing::Damaged, ..) if status.resumable => {
+            "results up to the last checkpoint are not as they were written; 'dragline resume' does not look at \
+             them all, and goes on"
+                .to_owned()
+        }
         (Standing::Damaged, ..) => {
             "damaged, and cannot be resumed as it is; what follows may be wrong".to_owned()
         }
         (Standing::Unfinished, _, Some(reason)) => {
             format!("stopped ({}); 'dragline resume' goes on", escape::escape(reason))
         }
-        (Standing::Unfinished, ..) => "its process died; 'dragline resume' goes on".into(),
+        (Standing::Unfinished, ..) => {
+            "ended without a summary (killed, or the disk was full); 'dragline resume' goes on".into()
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use dragline::config::{Origin, mistake};
 
 use super::{ExitCode, Failure, escape, help, say};
@@ -30,6 +30,9 @@ pub(super) fn report(error: &clap::Error, line: &[OsString]) -> ExitCode {
 
 /// What is wrong with a line, or with the environment beside it.
 fn explain(error: &clap::Error, line: &[OsString]) -> Failure {
+    if error.kind() == ErrorKind::UnknownArgument && subcommand(line) == Some("resume") {
+        return Failure::new(ExitCode::Usage, not_for_resume(error));
+    }
     let Some(mistake) = mistake(error) else {
         return Failure::new(ExitCode::Usage, one_line(error));
     };
@@ -39,7 +42,28 @@ fn explain(error: &clap::Error, line: &[OsString]) -> Failure {
     } else {
         (Origin::Variable, ExitCode::Configuration)
     };
+    if mistake.value.is_empty() && origin == Origin::Flag {
+        let usage = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+        let usage = usage.replace(['<', '>'], "");
+        let message = format!("--{}: a value is missing; write {usage}", mistake.option);
+        return Failure::new(code, message);
+    }
     Failure::new(code, format!("{}: {}", origin.spell(&mistake.option, &mistake.value), mistake.problem))
+}
+
+/// The command of a line.
+fn subcommand(line: &[OsString]) -> Option<&str> {
+    line.get(1)?.to_str()
+}
+
+/// An option that a crawl keeps from its beginning, or none at all.
+fn not_for_resume(error: &clap::Error) -> String {
+    let given = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    let command = help::command();
+    let resume = command.find_subcommand("resume");
+    let flags = resume.into_iter().flat_map(clap::Command::get_arguments).filter_map(clap::Arg::get_long);
+    let flags: Vec<String> = flags.filter(|flag| *flag != "help").map(|flag| format!("--{flag}")).collect();
+    format!("{given}: a crawl goes on as it began; 'dragline resume DIR' takes {} only", flags.join(", "))
 }
 
 /// The message and its tips, without the reminder of how the command is used.
@@ -48,7 +72,10 @@ pub(super) fn one_line(error: &clap::Error) -> String {
     let told = text.split("\n\nUsage:").next().unwrap_or_default();
     let told = told.split("\n\nFor more information").next().unwrap_or_default();
     let mut line = String::new();
-    for part in told.lines().map(str::trim).filter(|part| !part.is_empty()) {
+    // Nobody who mistypes an option means it as a value.
+    let misleads = |part: &&str| part.contains("as a value, use '-- ");
+    let parts = told.lines().map(str::trim).filter(|part| !part.is_empty() && !misleads(part));
+    for part in parts {
         let part = part.strip_prefix("error: ").unwrap_or(part);
         let separator = match part {
             _ if line.is_empty() => "",
@@ -74,18 +101,23 @@ mod tests {
 
     #[test]
     fn errors_are_one_line_and_name_the_thing() {
-        let rows: [(&[&str], &[&str]); 7] = [
+        let rows: [(&[&str], &[&str]); 12] = [
             (&["crawl", "--memroy", "1"], &["--memroy", "similar", "--memory"]),
             (&["crawl", "--memory", "much"], &["--memory much: not a size", "64MiB"]),
             (&["crawl", "--scope", "all"], &["--scope all: none of page", "domain"]),
             (&["crawl", "-d", "-1"], &["--depth -1: not a whole number"]),
             (&["demo", "--listen", "here"], &["--listen here: not an address", "127.0.0.1:8080"]),
+            (&["crawl", "-o"], &["--output: a value is missing; write --output DIR"]),
+            (&["crawl", "--output="], &["--output: a value is missing; write --output DIR"]),
+            (&["crawl", "--scope"], &["--scope: a value is missing; write --scope SCOPE"]),
+            (&["resume", "c", "--delay", "0s"], &["--delay: a crawl goes on as it began", "--max-pages,"]),
+            (&["status", "c", "--delay"], &["--delay"]),
             (&["normalize"], &["<URL>"]),
             (&["crowl"], &["crowl", "crawl"]),
         ];
         for (arguments, parts) in rows {
             let line = refused(arguments);
-            assert!(!line.contains('\n'), "{line}");
+            assert!(!line.contains('\n') && !line.contains("'-- "), "{line}");
             for part in parts {
                 assert!(line.contains(part), "{line}");
             }

@@ -8,16 +8,17 @@ use super::{ConfigError, ResolveRule};
 pub(super) fn name_server(text: &str) -> Result<SocketAddr, ConfigError> {
     const PORT: u16 = 53;
     let text = text.trim();
+    let wrong = |problem: &str| {
+        let grammar = "give one such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53";
+        ConfigError::value("dns", text, format!("{problem}; {grammar}"))
+    };
     let bare = text.trim_start_matches('[').trim_end_matches(']');
-    bare.parse::<IpAddr>().map(|address| SocketAddr::new(address, PORT)).or_else(|_| text.parse()).map_err(
-        |_| {
-            ConfigError::value(
-                "dns",
-                text,
-                "is no address; give one such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53",
-            )
-        },
-    )
+    let server = bare.parse::<IpAddr>().map(|address| SocketAddr::new(address, PORT));
+    match server.or_else(|_| text.parse()) {
+        Err(_) => Err(wrong("is no address")),
+        Ok(server) if server.port() == 0 => Err(wrong("nobody can be asked at port 0")),
+        Ok(server) => Ok(server),
+    }
 }
 
 /// `HOST[:PORT]:ADDR`, IPv6 addresses in brackets.
@@ -81,6 +82,22 @@ mod tests {
 
     fn row(host: &str, port: Option<u16>, address: &str) -> (String, Option<u16>, String) {
         (host.into(), port, address.into())
+    }
+
+    #[test]
+    fn name_servers() {
+        for (text, server) in [
+            ("192.0.2.1", "192.0.2.1:53"),
+            (" 192.0.2.1:5353 ", "192.0.2.1:5353"),
+            ("[2001:db8::1]", "[2001:db8::1]:53"),
+            ("2001:db8::1", "[2001:db8::1]:53"),
+            ("[::1]:1", "[::1]:1"),
+        ] {
+            assert_eq!(name_server(text).expect(text).to_string(), server);
+        }
+        for text in ["", "dns.test", "127.0.0.1:0", "[::1]:0", "127.0.0.1:65536", "127.0.0.1:"] {
+            assert!(name_server(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub struct Options {
     /// In which order what a host has is fetched; both take what is nearest to a seed first
     #[arg(long, value_name = "HOW", env = "DRAGLINE_STRATEGY", help_heading = SCOPE)]
     pub strategy: Option<CrawlStrategy>,
-    /// Links followed from a seed at most; 0 fetches the seeds only
+    /// Links followed at most, one after the other, from a seed or from what a sitemap names, which counts as one; 0 fetches these only
     #[arg(short = 'd', long, value_name = "N", env = "DRAGLINE_DEPTH", help_heading = SCOPE, value_parser = whole_number)]
     pub depth: Option<u32>,
     /// Stop after N pages
@@ -253,7 +253,7 @@ pub struct Options {
     /// Ask the name server `ADDR[:PORT]` rather than those of the system (repeatable)
     #[arg(long, value_name = "ADDR", env = "DRAGLINE_DNS", help_heading = NETWORK)]
     pub dns: Vec<String>,
-    /// Allow private, loopback, link-local and metadata addresses
+    /// Allow private, loopback, link-local and metadata addresses everywhere; without it those of the very hosts and ports that were given as seeds are allowed alone
     #[arg(long, value_name = "BOOL", env = "DRAGLINE_ALLOW_PRIVATE", help_heading = NETWORK,
         num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = switch)]
     pub allow_private: Option<bool>,

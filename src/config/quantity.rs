@@ -24,7 +24,7 @@ pub struct Size(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
 
-/// A number of things: `1M`, `10_000`, `2.5k`; the letters are powers of 1000.
+/// A whole number of things: `1M`, `10_000`, `2.5k`; the letters are powers of 1000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Count(pub u64);
 
@@ -38,8 +38,8 @@ pub enum QuantityError {
     /// The text does not follow the grammar of [`Span`], or is longer than [`LONGEST_SPAN`].
     #[error("not a duration of at most a year (write 250ms, 2m, 1h30m or plain seconds)")]
     Span,
-    /// The text does not follow the grammar of [`Count`], or is larger than 2^64.
-    #[error("not a count (write 1M, 2.5k or 10_000)")]
+    /// The text does not follow the grammar of [`Count`], is larger than 2^64, or comes to no whole number.
+    #[error("not a whole number (write 1M, 2.5k or 10_000)")]
     Count,
 }
 
@@ -94,7 +94,11 @@ impl FromStr for Count {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (number, unit) = split(text);
         let factor = factor(&COUNT_UNITS, &unit).ok_or(QuantityError::Count)?;
-        scaled(number, factor).map(Count).ok_or(QuantityError::Count)
+        match divided(number, factor) {
+            Some((whole, 0)) => Ok(Count(whole)),
+            // Half a page is a slip of the pen, and whoever rounds it guesses.
+            _ => Err(QuantityError::Count),
+        }
     }
 }
 
@@ -147,21 +151,29 @@ fn factor(units: &[(&str, u64)], name: &str) -> Option<u64> {
     units.iter().find(|unit| unit.0 == name).map(|unit| unit.1)
 }
 
-/// `number` times `factor`, rounded down, in whole-number arithmetic so that
-/// `0.3GB` is exactly 300,000,000.
+/// `number` times `factor`, rounded down.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
+    divided(number, factor).map(|(whole, _)| whole)
+}
+
+/// `number` times `factor`: the whole part, and what is left of it in the smallest places of `number`.
+/// In whole-number arithmetic, so that `0.3GB` is exactly 300,000,000.
+fn divided(number: &str, factor: u64) -> Option<(u64, u128)> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() || (number.contains('.') && fraction.is_empty()) {
         return None;
     }
     let factor = u128::from(factor);
     let whole = digits(whole)?.checked_mul(factor)?;
-    let fraction = match fraction {
-        "" => 0,
+    let (fraction, rest) = match fraction {
+        "" => (0, 0),
         text if text.len() > 12 => return None,
-        text => digits(text)? * factor / 10_u128.pow(u32::try_from(text.len()).ok()?),
+        text => {
+            let (product, places) = (digits(text)? * factor, 10_u128.pow(u32::try_from(text.len()).ok()?));
+            (product / places, product % places)
+        }
     };
-    u64::try_from(whole.checked_add(fraction)?).ok()
+    Some((u64::try_from(whole.checked_add(fraction)?).ok()?, rest))
 }
 
 /// A run of digits, single underscores between them allowed.
@@ -309,11 +321,30 @@ mod tests {
 
     #[test]
     fn counts() {
-        let rows = [("1M", 1_000_000), ("10_000", 10_000), ("2.5k", 2500), ("0", 0), ("1b", 1_000_000_000)];
+        let rows = [
+            ("1M", 1_000_000),
+            ("10_000", 10_000),
+            ("2.5k", 2500),
+            ("0", 0),
+            ("2.0", 2),
+            ("1b", 1_000_000_000),
+        ];
         for (text, expected) in rows {
             assert_eq!(count(text), Some(expected), "{text}");
         }
-        for text in ["", "M", "-5", "1Mi", "1,000", "1.5.5", "18446744073709551616"] {
+        for text in [
+            "",
+            "M",
+            "-5",
+            "1Mi",
+            "1,000",
+            "1.5.5",
+            "18446744073709551616",
+            "1.5",
+            "0.9",
+            "1.0005k",
+            "2.5001k",
+        ] {
             assert_eq!(count(text), None, "{text}");
         }
     }

@@ -240,13 +240,15 @@ fn identity(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
 }
 
 fn canonicalization(options: &Options) -> Result<Canonicalization, ConfigError> {
+    let wrong = |problem: &str| ConfigError::value("strip-params", options.strip_params.join(","), problem);
     if options.strip_params.iter().any(|name| name.trim().is_empty()) {
-        let list = options.strip_params.join(",");
-        return Err(ConfigError::value(
-            "strip-params",
-            list,
-            "a name is empty; separate names by single commas",
-        ));
+        return Err(wrong("a name is empty; separate names by single commas"));
+    }
+    // Most likely a value came along, or a whole query.
+    if options.strip_params.iter().any(|name| name.contains(['=', '&'])) {
+        let remedy = "a name has '=' or '&' in it; give names alone, separated by commas \
+                      (and %3D or %26 where a name does have one)";
+        return Err(wrong(remedy));
     }
     Ok(Canonicalization {
         sort_query: options.sort_query.unwrap_or(false),
@@ -260,9 +262,16 @@ fn canonicalization(options: &Options) -> Result<Canonicalization, ConfigError> 
     })
 }
 
+/// A `--memory` of fewer bytes is a number whose unit was forgotten.
+const UNIT_FORGOTTEN: u64 = 64 << 10;
+
 /// The budget, and the requests in flight that follow from it.
 fn memory(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     if let Some(Size(bytes)) = options.memory {
+        if bytes < UNIT_FORGOTTEN && !bytes.is_multiple_of(1 << 10) {
+            let problem = format!("these are {bytes} bytes; write {bytes}MiB for mebibytes");
+            return Err(ConfigError::value("memory", bytes, problem));
+        }
         if bytes > MEMORY_LIMIT {
             let problem = format!("more than any machine has; at most {}", Size(MEMORY_LIMIT));
             return Err(ConfigError::value("memory", Size(bytes), problem));

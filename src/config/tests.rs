@@ -144,7 +144,7 @@ fn upper_layers_win() {
 
 #[test]
 fn contradictions_and_ranges_name_the_remedy() {
-    let rows: [(&[&str], &str); 16] = [
+    let rows: [(&[&str], &str); 22] = [
         (&["--bits-per-url", "8", "--fp-rate", "0.1"], "--bits-per-url and --fp-rate contradict"),
         (&["--bits-per-url", "0"], "between 1 and 64"),
         (&["--fp-rate", "0"], "--fp-rate 0: must lie between"),
@@ -160,7 +160,13 @@ fn contradictions_and_ranges_name_the_remedy() {
         (&["--max-url-length", "1"], "between 64 and"),
         (&["--stats-interval", "1ms"], "at least 100ms"),
         (&["--strip-params", "a,,b"], "name is empty"),
+        (&["--strip-params", "a=1,b"], "'=' or '&'"),
+        (&["--strip-params", "a&b"], "'=' or '&'"),
         (&["--memory", "2000TiB"], "more than any machine has"),
+        (&["--memory", "24"], "--memory 24: these are 24 bytes; write 24MiB"),
+        (&["--memory", "24KiB"], "--memory 24KiB is too little"),
+        (&["--dns", "127.0.0.1:0"], "--dns 127.0.0.1:0: nobody can be asked at port 0"),
+        (&["--dns", "here"], "is no address"),
     ];
     for (arguments, part) in rows {
         let message = refused(arguments);

@@ -264,8 +264,12 @@ fn parts(
     given: Given<'_>,
 ) -> Result<Parts, PlanError> {
     let Given { list, seeds, earlier } = given;
-    let (plan, filter, known) =
-        plan_knowing(config, list.bytes(config), &earlier.sets().collect::<Vec<_>>())?;
+    let sets: Vec<_> = earlier.sets().collect();
+    let beside = |seeds| plan_knowing(config, seeds, &sets);
+    let planned = beside(list.bytes(config));
+    // What fits without them has no room for the seeds.
+    let blamed = |error| if beside(0).is_ok() { list.blamed(config, error) } else { error };
+    let (plan, filter, known) = planned.map_err(blamed)?;
     Ok(Parts {
         settings: core_settings(config, &filter),
         plan,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::builder::CrawlBuilder;
 use super::core::{Core, CoreError};
 use super::drive::Drive;
-use super::observer::Observer;
+use super::observer::{Event, Observer};
 use super::plan::PlanError;
 use super::pressure::Pressure;
 use super::reporter::Reporter;
@@ -17,6 +17,7 @@ use crate::budget::{Plan, release_unused};
 use crate::config::{Config, ConfigError};
 use crate::fetch::FetchSetupError;
 use crate::frontier::Moment;
+use crate::model::SkipReason;
 use crate::sink::{CrawlDirectory, DirectoryError};
 use crate::stats::{EndReason, Summary};
 use crate::store::StateError;
@@ -191,6 +192,7 @@ impl Crawl {
             reporter.tick(core, now, observer, directory.as_mut())
         };
         let pressure = Pressure::new(self.shared.config.memory, self.shared.fetcher.room());
+        let before = Reached::of(&self.core);
         let drive = Drive {
             pressure,
             most_disk: self.shared.config.max_disk.map(|most| most_disk(most, &self.plan)),
@@ -212,7 +214,31 @@ impl Crawl {
         for event in self.core.take_events() {
             observer.event(&event);
         }
+        if end == EndReason::Done
+            && let Some(skipped) = Reached::of(&self.core).nobody_since(&before)
+        {
+            observer.event(&Event::NobodyAnswered { skipped });
+        }
         Ok(end)
+    }
+}
+
+/// How far a crawl reached its hosts.
+struct Reached {
+    answered: u64,
+    unreachable: u64,
+}
+
+impl Reached {
+    fn of(core: &Core) -> Self {
+        let unreachable = core.counters.skipped_after_queue.of(SkipReason::HostUnreachable);
+        Self { answered: core.counters.ok, unreachable }
+    }
+
+    /// Pages skipped for want of a host, where the crawl had reached some before and none since.
+    fn nobody_since(&self, before: &Self) -> Option<u64> {
+        let skipped = self.unreachable - before.unreachable;
+        (before.answered > 0 && self.answered == before.answered && skipped > 0).then_some(skipped)
     }
 }
 

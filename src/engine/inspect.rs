@@ -19,17 +19,32 @@ use crate::stats::KeptSketchesError;
 use crate::store::{Decoder, FileSystem, StateError, Storage, lock_holder};
 use crate::visited::{Place, RestoreError, verify_state};
 
-/// What a resumption of the crawl in a directory would refuse, where no process is at it.
+/// What is not as it was written.
+#[derive(Debug)]
+pub(super) struct Damage {
+    /// Where, and what.
+    pub(super) error: StateError,
+    /// It lies so far back in the results that a resumption does not look at it, and goes on.
+    pub(super) is_passed_over: bool,
+}
+
+impl From<StateError> for Damage {
+    fn from(error: StateError) -> Self {
+        Self { error, is_passed_over: false }
+    }
+}
+
+/// What is damaged of the crawl in a directory, where no process is at it.
 ///
 /// # Errors
 /// [`StateError::Io`] where something cannot be read.
-pub(super) fn damage(directory: &Path) -> Result<Option<StateError>, StateError> {
+pub(super) fn damage(directory: &Path) -> Result<Option<Damage>, StateError> {
     match inspect(directory) {
         Ok(()) => Ok(None),
-        Err(error @ StateError::Io { .. }) => Err(error),
+        Err(Damage { error: error @ StateError::Io { .. }, .. }) => Err(error),
         // Whoever has begun meanwhile changes what is here, and knows best.
         Err(_) if is_running(directory)? => Ok(None),
-        Err(error) => Ok(Some(error)),
+        Err(damage) => Ok(Some(damage)),
     }
 }
 
@@ -39,7 +54,7 @@ pub(super) fn is_running(directory: &Path) -> Result<bool, StateError> {
     Ok(lock_holder(&lock).map_err(StateError::io(&lock))?.is_some())
 }
 
-fn inspect(directory: &Path) -> Result<(), StateError> {
+fn inspect(directory: &Path) -> Result<(), Damage> {
     check_configuration(directory)?;
     let state = directory.join("state");
     let missing = || StateError::damaged(&state.join(MANIFEST), 0, "it is missing");
@@ -53,7 +68,8 @@ fn inspect(directory: &Path) -> Result<(), StateError> {
     let log = state.join(log_name(kept.log));
     sketches::read(&FileSystem, &state, kept.log).map_err(KeptSketchesError::into_state)?;
     replay_log(&FileSystem, &log, &mut files, |_, _| Ok::<_, StateError>(()))?;
-    files.check()
+    // All that a recovery reads was found good by now.
+    files.check().map_err(|error| Damage { error, is_passed_over: true })
 }
 
 fn frontier(state: &Path, kept: &CrawlState) -> Result<(), StateError> {

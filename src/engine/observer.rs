@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::skip::describe;
 use crate::budget::{Change, Step};
 use crate::frontier::DrainReason;
 use crate::human;
@@ -69,6 +70,12 @@ pub enum Event {
     },
     /// Something that a server can go on with for ever was found.
     Trap(TrapAlarm),
+    /// A crawl that went on is over without a single page answered in this run: most likely it is this machine
+    /// that has no network.
+    NobodyAnswered {
+        /// Pages that were skipped in this run since their hosts could not be reached.
+        skipped: u64,
+    },
     /// The crawl was asked to stop and waits for what is in flight.
     Stopping {
         /// Requests in flight.
@@ -141,11 +148,11 @@ impl fmt::Display for Event {
                     DrainReason::RobotsUnreachable => "its robots.txt cannot be read",
                     DrainReason::HostUnreachable => "it cannot be reached",
                     DrainReason::HostLimit => "--max-pages-per-host is reached",
-                    DrainReason::PrivateAddress => "its address is private (--allow-private)",
+                    DrainReason::PrivateAddress => "its address is private",
                 };
                 write!(out, "the rest of {name} is skipped: {reason}")?;
                 match error {
-                    Some(error) => write!(out, " ({}: {})", error.kind.name(), error.detail),
+                    Some(error) => write!(out, " ({})", describe(error)),
                     None => Ok(()),
                 }
             }
@@ -175,12 +182,23 @@ impl fmt::Display for Event {
                 "the last of what the earlier process did had not reached the disk (log, byte {offset}); it is done again"
             ),
             Event::Trap(alarm) => alarm.fmt(out),
+            Event::NobodyAnswered { skipped } => write!(
+                out,
+                "WARNING: not one page was answered since the crawl went on, and {} skipped for hosts that cannot \
+                 be reached; they are not asked again. Is there a network here, and are the servers up? If not, \
+                 begin anew with 'dragline crawl' and --fresh",
+                was(*skipped)
+            ),
             Event::Stopping { in_flight } => {
                 let requests = human::of(*in_flight as u64, "request");
                 write!(out, "stopping: {requests} in flight; interrupt again to save at once")
             }
         }
     }
+}
+
+fn was(pages: u64) -> String {
+    format!("{} {}", human::of(pages, "page"), if pages == 1 { "was" } else { "were" })
 }
 
 /// Is told what happens. Every method has an empty default.

@@ -164,6 +164,15 @@ impl SeedList {
         let of_scope = if config.scope == ScopeKind::Any { 0 } else { self.seeds * SEED_BYTES };
         of_scope + self.hosts.len() as u64 * SEED_HOST_BYTES
     }
+
+    /// A budget that is too small, told so that it is known that it has no room for the seeds.
+    pub(super) fn blamed(&self, config: &Config, error: PlanError) -> PlanError {
+        let PlanError::Budget(ConfigError::Memory { given, source }) = error else { return error };
+        let taken = human::bytes(self.bytes(config));
+        let problem =
+            format!("too little beside the {taken} that the seeds take: {source}; give more, or fewer seeds");
+        ConfigError::Value { option: "memory", value: given, problem }.into()
+    }
 }
 
 /// Seeds taken in at a time, usually.

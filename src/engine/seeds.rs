@@ -175,6 +175,19 @@ mod tests {
     }
 
     #[test]
+    fn a_budget_without_room_for_the_seeds_says_so() {
+        let options = Options { memory: Some(Size(16 << 20)), ..Options::default() };
+        let seeds = (0..200_000).map(|number| format!("http://a.test/{number}"));
+        let refused = Crawl::builder().options(options.clone()).seeds(seeds).build().err().expect("too many");
+        let told = refused.to_string();
+        assert!(
+            told.starts_with("--memory 16MiB: too little beside the 4.6 MiB that the seeds take"),
+            "{told}"
+        );
+        assert!(Crawl::builder().options(options).seed("http://a.test/").build().is_ok(), "one has room");
+    }
+
+    #[test]
     fn a_stop_before_the_first_seed_is_no_lack_of_seeds() {
         let folder = tempfile::tempdir().expect("a folder");
         let asked = || {

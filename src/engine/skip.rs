@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use super::core::{Core, CoreError};
 use crate::frontier::{Attempt, DrainReason, OriginId, RobotsState};
-use crate::model::{Candidate, PageError, SkipReason};
+use crate::model::{Candidate, ErrorKind, PageError, SkipReason};
 use crate::sink::{ResultFiles, Sink, Skipped, encode_line};
 
 impl Core {
@@ -128,10 +128,13 @@ impl Core {
 
 /// What is told of a host or an origin that was given up.
 pub(super) fn describe(error: &PageError) -> String {
-    if error.detail.is_empty() {
-        return error.kind.name().to_owned();
+    match (error.kind, error.detail.as_str()) {
+        // The reason of the skip has the same name, and need not be told twice.
+        (ErrorKind::PrivateAddress, "") => "--allow-private allows it".to_owned(),
+        (ErrorKind::PrivateAddress, detail) => detail.to_owned(),
+        (kind, "") => kind.name().to_owned(),
+        (kind, detail) => format!("{}: {detail}", kind.name()),
     }
-    format!("{}: {}", error.kind.name(), error.detail)
 }
 
 pub(super) fn skip_reason(reason: DrainReason) -> SkipReason {

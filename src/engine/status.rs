@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::inspect;
+use super::inspect::{self, Damage};
 use super::recovery::peek_state;
 use super::state::CrawlState;
 use crate::sink::{holds_crawl, is_complete};
@@ -35,7 +35,7 @@ pub enum Standing {
     Unfinished,
     /// Nothing is left to do.
     Complete,
-    /// What it would go on from is not as it was written.
+    /// What it would go on from, or what it has written, is not as it was written.
     Damaged,
 }
 
@@ -73,6 +73,9 @@ pub struct Status {
     pub state: Standing,
     /// What is damaged, and where; the first thing found. What else is told may be wrong then.
     pub damage: Option<String>,
+    /// Whether `dragline resume` would go on: also where the damage lies so far back in the results that it does
+    /// not look there.
+    pub resumable: bool,
     /// The process that is at it.
     pub held_by: Option<String>,
     /// Why it ended last, where it ended in order.
@@ -106,7 +109,7 @@ impl Status {
         };
         let (kept, damage) = match peek_state(&FileSystem, &state) {
             Err(error @ StateError::Io { .. }) => return Err(error.into()),
-            Err(error) => (None, Some(error)),
+            Err(error) => (None, Some(error.into())),
             Ok(kept) if standing == Standing::Unfinished => (kept, inspect::damage(directory)?),
             Ok(kept) => (kept, None),
         };
@@ -115,8 +118,10 @@ impl Status {
                 .unwrap_or_default();
         let ended = held_by.is_none() && summary.is_object();
         Ok(Self {
+            resumable: standing == Standing::Unfinished
+                && damage.as_ref().is_none_or(|damage: &Damage| damage.is_passed_over),
             state: if damage.is_some() { Standing::Damaged } else { standing },
-            damage: damage.map(|error| error.to_string()),
+            damage: damage.map(|damage| damage.error.to_string()),
             held_by,
             end_reason: ended.then(|| summary["end_reason"].as_str().map(str::to_owned)).flatten(),
             figures: if ended { summary } else { last_line(&directory.join("stats.jsonl")) },

@@ -306,6 +306,7 @@ mod tests {
             SeedHost { host: "Intranet.Example.".to_owned(), port: 8080 },
             SeedHost { host: "::1".to_owned(), port: 80 },
             SeedHost { host: "127.1".to_owned(), port: 81 },
+            SeedHost { host: "169.254.169.254".to_owned(), port: 80 },
         ];
         let guard = AddressGuard::new(false, &seeds);
         let private: IpAddr = [10, 0, 0, 1].into();
@@ -316,6 +317,9 @@ mod tests {
         assert!(guard.check(private, "other.example", Some(8080)).is_err());
         assert!(guard.check(Ipv6Addr::LOCALHOST.into(), "[::1]", Some(80)).is_ok());
         assert!(guard.check(Ipv4Addr::LOCALHOST.into(), "127.0.0.1", Some(81)).is_ok());
+        let metadata: IpAddr = [169, 254, 169, 254].into();
+        assert!(guard.check(metadata, "169.254.169.254", Some(80)).is_ok(), "whoever types it means it");
+        assert!(guard.check(metadata, "other.example", Some(80)).is_err());
         assert!(guard.check([8, 8, 8, 8].into(), "other.example", None).is_ok());
         assert!(AddressGuard::new(true, &[]).check(private, "other.example", None).is_ok());
     }

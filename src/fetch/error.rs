@@ -9,6 +9,7 @@ use std::io;
 use std::time::Duration;
 
 use hyper_util::client::legacy::Error as ClientError;
+use rustls::CertificateError;
 
 use super::address::Special;
 use super::decode::DecodeError;
@@ -51,7 +52,7 @@ impl FetchError {
     }
 
     pub(super) fn refused(what: &str, special: Special) -> FetchError {
-        let detail = format!("{what} is a {} address (allow it with --allow-private)", special.name());
+        let detail = format!("{what} is a {} address; --allow-private allows it", special.name());
         FetchError::new(ErrorKind::PrivateAddress, false, detail)
     }
 }
@@ -108,8 +109,27 @@ pub(super) fn no_answer(error: &ClientError, situation: Situation) -> FetchError
         () => head_kind(error),
     };
     // the client's own words say nothing beyond their causes
-    FetchError::new(kind, !connecting, describe(error, 1))
+    let detail = distrust(error).map_or_else(|| describe(error, 1), str::to_owned);
+    FetchError::new(kind, !connecting, detail)
 }
+
+/// What a certificate that nobody vouches for is told as, with what can be done about it.
+fn distrust(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let rustls::Error::InvalidCertificate(problem) = find::<rustls::Error>(error)? else { return None };
+    match problem {
+        CertificateError::UnknownIssuer => Some(UNKNOWN_ISSUER),
+        // The verifier's own type is none of ours; its words are only replaced by better ones.
+        CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
+            Some(AUTHORITY_AS_SERVER)
+        }
+        _ => None,
+    }
+}
+
+const UNKNOWN_ISSUER: &str = "its certificate is issued by nobody who is trusted here; \
+    give the authority's certificate with --ca-file, or trust every certificate with --insecure";
+const AUTHORITY_AS_SERVER: &str = "its certificate is that of an authority and not of a server, as self-made \
+    ones often are; make one for a server (basicConstraints CA:FALSE), or trust every certificate with --insecure";
 
 /// Turns an error of the connection into ours: a body broke off.
 pub(super) fn broken_body(error: &hyper::Error) -> FetchError {

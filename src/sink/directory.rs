@@ -39,6 +39,9 @@ pub enum DirectoryError {
     /// It holds a crawl that has ended.
     #[error("{}: the crawl in it is already complete; give another --output, or --fresh to delete it and start over", .0.display())]
     Complete(PathBuf),
+    /// It holds a crawl that has ended, and was to go on.
+    #[error("{}: the crawl in it is already complete, so nothing is left to do; begin another with 'dragline crawl', with another --output or with --fresh, which deletes this one", .0.display())]
+    NothingLeft(PathBuf),
     /// It holds no crawl.
     #[error("{}: holds no crawl; begin one with 'dragline crawl --output'", .0.display())]
     NoCrawl(PathBuf),
@@ -57,7 +60,7 @@ pub enum DirectoryError {
         problem: &'static str,
     },
     /// Another process uses it.
-    #[error("{}: in use by another dragline ({holder}); wait for it, or give another --output", path.display())]
+    #[error("{}: in use by another dragline ({holder}); wait for it, or name another directory", path.display())]
     InUse {
         /// The directory.
         path: PathBuf,
@@ -198,7 +201,7 @@ impl CrawlDirectory {
         }
         let lock = lock_crawl(path)?;
         if is_complete(path) {
-            return Err(DirectoryError::Complete(path.into()));
+            return Err(DirectoryError::NothingLeft(path.into()));
         }
         check_configuration(path)?;
         let statistics = path.join("stats.jsonl");

@@ -289,6 +289,10 @@ fn help_shows_every_default_and_every_exit_code() {
     assert!(help.contains("Exit codes:") && help.contains(" 7  stopped: the disk is full"));
     assert!(help.contains("130  left at the third interrupt"));
     assert!(stdout(&run(folder().path(), &["--help"])).contains("Exit codes:"));
+    for command in ["crawl", "resume", "plan", "demo", "robots"] {
+        let help = stdout(&run(folder().path(), &[command, "--help"]));
+        assert!(help.contains("powers of 1024") && help.contains("1h30m"), "{command}: {help}");
+    }
 }
 
 #[test]
@@ -297,6 +301,29 @@ fn help_does_not_tell_what_the_environment_holds() {
     let mut command = dragline(folder.path(), &["crawl", "--help"]);
     let output = command.env("DRAGLINE_HEADER", "Cookie: secret").output().expect("the binary runs");
     assert!(stdout(&output).contains("DRAGLINE_HEADER") && !stdout(&output).contains("secret"));
+}
+
+/// What is typed has an effect, or is refused; in the environment it may be meant for another command.
+#[test]
+fn options_that_a_command_makes_nothing_of_are_refused() {
+    refused(&["demo", "--delay", "5s"], 2, &["--delay", "'dragline demo'", "leave it out"]);
+    refused(&["demo", "--allow-private=false"], 2, &["--allow-private", "'dragline demo'"]);
+    refused(&["demo", "--serve", "--memory", "64MiB"], 2, &["--memory", "'dragline demo --serve'"]);
+    refused(&["plan", "--depth", "3"], 2, &["--depth", "'dragline plan'"]);
+    refused(&["normalize", "http://a.test/", "--delay", "1s"], 2, &["--delay", "'dragline normalize'"]);
+    refused(&["robots", "http://a.test/", "-o", "x"], 2, &["--output", "'dragline robots'"]);
+    let (code, message) = with_variable("DRAGLINE_DEPTH", "3", &["plan"]);
+    assert_eq!((code, message.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn what_is_missing_or_kept_from_the_beginning_is_named() {
+    refused(&["crawl", "-o"], 2, &["--output: a value is missing; write --output DIR"]);
+    refused(&["resume", "c", "--delay", "0s"], 2, &["--delay: a crawl goes on as it began", "--max-time"]);
+    refused(&["crawl", "http://a.test/", "--max-pages", "1.5"], 2, &["--max-pages 1.5: not a whole number"]);
+    refused(&["crawl", "http://a.test/", "--memory", "24"], 3, &["24 bytes", "24MiB"]);
+    refused(&["crawl", "http://a.test/", "--dns", "127.0.0.1:0"], 3, &["--dns 127.0.0.1:0", "port 0"]);
+    refused(&["crawl", "http://a.test/", "--strip-params", "a=b"], 3, &["--strip-params a=b", "names alone"]);
 }
 
 #[test]

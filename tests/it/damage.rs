@@ -132,6 +132,9 @@ fn damaged_at(message: &str, file: &Path) -> u64 {
 fn tells(command: &str, output: &Path, further: &[&str], file: &Path, length: u64) {
     let (code, message) = said(command, output, further);
     assert_eq!(code, Some(6), "{command}: {message}");
+    assert!(!message.contains("could not be written"), "nothing was written in vain: {message}");
+    let remedies = ["restore the directory", "put it back", "use the", "begin another crawl"];
+    assert!(remedies.iter().any(|remedy| message.contains(remedy)), "no remedy is named: {message}");
     assert!(damaged_at(&message, file) <= length, "{command}: {message}");
 }
 
@@ -222,6 +225,19 @@ fn what_is_only_told_may_be_damaged() {
     }
 }
 
+/// What `status` says on standard output.
+fn standing(output: &Path) -> String {
+    let said = dragline().arg("status").arg(output).output().unwrap();
+    String::from_utf8_lossy(&said.stdout).into_owned()
+}
+
+/// Whether `status` says that a resumption would go on.
+fn is_resumable(output: &Path) -> bool {
+    let said = dragline().arg("status").arg(output).arg("--json").output().unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    said["resumable"].as_bool().unwrap()
+}
+
 /// A start does not read all results again: of what lies far back `status` and `explain` tell, however often
 /// the crawl went on in the meantime. What moves the end is noticed by every command.
 #[test]
@@ -245,10 +261,14 @@ fn damage_far_back_in_the_results_is_told_for_ever() {
         assert_eq!(code, Some(6), "{command}: {message}");
         assert!(message.contains("skipped.jsonl") && message.contains("put it back"), "{message}");
     }
+    assert!(standing(&output).contains("cannot be resumed"), "{}", standing(&output));
+    assert!(!is_resumable(&output));
     std::fs::write(&rows, &whole).unwrap();
     Damage::FlipAt(1000).inflict(&rows);
     for pages in ["20", "30"] {
         tells("status", &output, &[], &rows, 0);
+        assert!(standing(&output).contains("does not look at them all"), "{}", standing(&output));
+        assert!(is_resumable(&output));
         tells("explain", Path::new(&seed), &["-o", output.to_str().unwrap()], &rows, 0);
         let (code, message) = said("resume", &output, &["--max-pages", pages]);
         assert_eq!(code, Some(11), "{message}");

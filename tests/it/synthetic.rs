@@ -3,7 +3,7 @@
 use crate::harness::{Run, crawl, dragline, size};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Child;
 
 /// `dragline demo --serve`, ended when dropped.
@@ -24,6 +24,11 @@ impl Demo {
         let url = banner.split("http://").nth(1).unwrap_or_else(|| panic!("no address in {banner}"));
         let authority = url.split('/').next().unwrap().to_owned();
         Demo { process, authority }
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.authority.parse().unwrap()
     }
 
     /// The lines of one of the site's own lists, remarks left out.

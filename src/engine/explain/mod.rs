@@ -194,7 +194,7 @@ impl Explanation {
             return Err(ExplainError::NoCrawl(directory.into()));
         }
         let running = inspect::is_running(directory)?;
-        let damage = if running { None } else { inspect::damage(directory)? };
+        let damage = if running { None } else { inspect::damage(directory)?.map(|damage| damage.error) };
         match Self::told(url, directory, running) {
             Ok(explanation) => Ok(Self { damage: damage.map(|error| error.to_string()), ..explanation }),
             // Whatever went wrong, it is no wonder.

@@ -22,9 +22,13 @@ fn authority() -> PathBuf {
 
 /// A server with a certificate for `site.test` that offers `protocol` and then talks.
 fn tls_server(protocol: &[u8], talk: Talk) -> SocketAddr {
-    let certificate =
-        CertificateDer::from_pem_slice(include_bytes!("tls/server.pem")).expect("a certificate");
-    let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/server.key")).expect("a key");
+    tls_server_as(include_bytes!("tls/server.pem"), include_bytes!("tls/server.key"), protocol, talk)
+}
+
+/// The same, with a certificate and its key of the caller's choice.
+fn tls_server_as(certificate: &[u8], key: &[u8], protocol: &[u8], talk: Talk) -> SocketAddr {
+    let certificate = CertificateDer::from_pem_slice(certificate).expect("a certificate");
+    let key = PrivateKeyDer::from_pem_slice(key).expect("a key");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -104,6 +108,23 @@ async fn an_authority_must_be_known_unless_nobody_cares() {
     }
     let literal = format!("https://127.0.0.1:{}/", address.port());
     assert!(fetch_url(&fetcher(&named(Some(authority()), false)), &literal).await.is_ok());
+}
+
+/// `selfmade.pem` is what `openssl req -x509` makes unless told otherwise: the certificate of an authority.
+#[tokio::test]
+async fn a_certificate_that_nobody_vouches_for_names_the_remedy() {
+    let refused = |address: SocketAddr| async move {
+        let url = format!("https://site.test:{}/", address.port());
+        fetch_url(&fetcher(&named(None, false)), &url).await.expect_err("not trusted").detail
+    };
+    let unknown = refused(tls_server(b"http/1.1", talk_http1)).await;
+    assert!(unknown.contains("--ca-file") && unknown.contains("--insecure"), "{unknown}");
+    let (certificate, key) = (include_bytes!("tls/selfmade.pem"), include_bytes!("tls/selfmade.key"));
+    let address = tls_server_as(certificate, key, b"http/1.1", talk_http1);
+    let selfmade = refused(address).await;
+    assert!(selfmade.contains("CA:FALSE") && selfmade.contains("--insecure"), "{selfmade}");
+    let url = format!("https://site.test:{}/", address.port());
+    assert!(fetch_url(&fetcher(&named(None, true)), &url).await.is_ok(), "the remedy is one");
 }
 
 #[tokio::test]
