@@ -9,20 +9,23 @@ use super::super::estimate::MOST_WEIGHT;
 use super::MOST_PLACES;
 use crate::store::Malformed;
 
+/// All are counted down by the median of seven or more, so that at least four of them lose as much.
+const COUNTED_DOWN: u64 = 4;
+
 /// Refuses what the sketch's own bytes would not be.
 pub(super) fn decode<Item: FrequentItemValue>(bytes: &[u8]) -> Result<FrequentItemsSketch<Item>, Malformed> {
     let (header, rest) = bytes.split_first_chunk::<8>().ok_or(Malformed)?;
     if header[3] > MOST_PLACES.ilog2() as u8 {
         return Err(Malformed);
     }
-    if let Some((numbers, _)) = rest.split_first_chunk::<24>() {
-        let number = |place: usize| u64::from_le_bytes(numbers.as_chunks().0[place]);
-        let (total, error) = (number(1), number(2));
-        if total > MOST_WEIGHT || error > total {
-            return Err(Malformed);
-        }
+    let sketch = FrequentItemsSketch::<Item>::deserialize(bytes).map_err(|_| Malformed)?;
+    // words: how many items, what was counted, by how much it may be off, and the weights of the items
+    let weights = rest.as_chunks().0.iter().skip(3).take(sketch.num_active_items());
+    let held: u64 = weights.map(|weight| u64::from_le_bytes(*weight)).sum();
+    let total = sketch.total_weight();
+    if total > MOST_WEIGHT || sketch.maximum_error() > (total - held) / COUNTED_DOWN {
+        return Err(Malformed);
     }
-    let sketch = FrequentItemsSketch::deserialize(bytes).map_err(|_| Malformed)?;
     // an item that stands there twice, one without weight, and what is behind the last one are lost
     if sketch.serialize().len() == bytes.len() { Ok(sketch) } else { Err(Malformed) }
 }

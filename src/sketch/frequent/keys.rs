@@ -139,6 +139,8 @@ impl FrequentKeys {
         }
         self.forget(0);
         self.thin();
+        // those of both were held together
+        self.texts.shrink_to_fit();
         Ok(())
     }
 
@@ -150,10 +152,12 @@ impl FrequentKeys {
 
     /// Bytes that it takes at most, whatever keys it meets.
     pub fn most_memory_bytes(&self) -> usize {
+        // one more, before the less frequent half of them goes
+        let texts = (MOST_TEXTS + 1).min(self.most_items());
         size_of::<Self>()
             + self.sketch.max_map_size() * (size_of::<Option<u64>>() + 10)
-            + table_bytes(MOST_TEXTS + 1)
-            + (MOST_TEXTS + 1) * (MOST_TEXT + CUT.len())
+            + table_bytes(texts)
+            + texts * (MOST_TEXT + CUT.len())
     }
 
     /// Its bytes: those of a sketch of frequent longs of `datasketches`, then how many texts, and of each the key and the text.

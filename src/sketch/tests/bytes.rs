@@ -245,6 +245,22 @@ fn bytes_stay_what_they_are() {
     );
 }
 
+/// What was counted down stands in no count any more, of several items; who says otherwise would soon say that
+/// an item was counted more often than all together.
+#[test]
+fn frequent_items_lost_no_more_than_was_counted() {
+    let mut sketch = Frequent::new(8);
+    (0..600_u64).for_each(|item| sketch.add(&item.to_string(), 1 + item % 9));
+    let bytes = sketch.encode();
+    let error = sketch.most_unseen();
+    let held: u64 = sketch.top(99).iter().map(|item| item.lower).sum();
+    assert!(error > 0 && 4 * error + held <= sketch.total());
+    let with = |error: u64| [&bytes[..24], &error.to_le_bytes()[..], &bytes[32..]].concat();
+    assert_eq!(with(error), bytes);
+    assert!(Frequent::decode(&with((sketch.total() - held) / 4)).is_ok());
+    assert!(Frequent::decode(&with((sketch.total() - held) / 4 + 1)).is_err());
+}
+
 #[test]
 fn each_kind_has_a_name_of_its_own() {
     let names: std::collections::HashSet<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();

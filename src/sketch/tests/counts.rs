@@ -202,6 +202,24 @@ fn long_texts_are_cut_and_few_are_kept() {
     assert!((128..=256).contains(&with_text), "{with_text}");
 }
 
+#[test]
+fn merged_keys_take_no_more_than_they_say() {
+    let long = "long ".repeat(99);
+    let fed = |items: std::ops::Range<u64>| {
+        let mut keys = FrequentKeys::new(512);
+        for item in items.flat_map(|item| [item; 3]) {
+            keys.add(key(item), 1, Some(&long));
+        }
+        keys
+    };
+    let mut keys = fed(0..250);
+    keys.merge(&fed(250..500)).expect("of one size");
+    for item in (500..760_u64).flat_map(|item| [item; 9]) {
+        keys.add(key(item), 1, Some(&long));
+        assert!(keys.memory_bytes() <= keys.most_memory_bytes(), "{} bytes", keys.memory_bytes());
+    }
+}
+
 proptest! {
     #[test]
     fn bounds_of_frequent_items_are_true(
@@ -236,6 +254,8 @@ proptest! {
                 prop_assert!(counts.iter().filter(|other| **other == count).count() == 1);
             }
         }
+        prop_assert!(texts.memory_bytes() <= texts.most_memory_bytes());
+        prop_assert!(keys.memory_bytes() <= keys.most_memory_bytes());
         let unseen = texts.most_unseen().max(keys.most_unseen());
         prop_assert!(truth.iter().all(|(item, count)| held.contains(item) || *count <= unseen));
         for item in keys.top(99) {
