@@ -132,13 +132,8 @@ pub fn portrait_table(portrait: &Portrait) -> String {
 
 /// The table at the end of a crawl, ending in a line break.
 pub fn summary_table(summary: &Summary) -> String {
-    summary_table_of(summary, summary.end_reason.describe())
-}
-
-/// The same, where more is known of why it ended than the summary says.
-pub fn summary_table_of(summary: &Summary, end: &str) -> String {
     let mut table = Table::default();
-    table.row("end", end);
+    table.row("end", summary.end_reason.describe());
     page_rows(&mut table, &summary.totals);
     url_rows(&mut table, &summary.totals);
     let totals = &summary.totals;

@@ -77,14 +77,11 @@ pub(super) fn run_to_the_end(
     let summary = match crawl.run(&mut display) {
         Ok(summary) => summary,
         Err(error) => {
-            // The summary knows failed writes only, and this was a read.
-            let damaged = error.source.is_damage();
-            let end = if damaged { next::DAMAGED } else { error.summary.end_reason.describe() };
-            display.finish(&error.summary, end);
+            display.finish(&error.summary);
             return Err(error.into());
         }
     };
-    display.finish(&summary, summary.end_reason.describe());
+    display.finish(&summary);
     display.add("written to", &escape::escape(&path.display().to_string()));
     if let Some(step) = next::step(summary.end_reason, path, beside) {
         display.add(step.name, &step.text);

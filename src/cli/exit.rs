@@ -87,6 +87,7 @@ impl From<EndReason> for ExitCode {
             EndReason::TimeLimit => ExitCode::TimeLimit,
             EndReason::SizeLimit => ExitCode::SizeLimit,
             EndReason::DiskFull => ExitCode::DiskFull,
+            EndReason::StateDamaged => ExitCode::StateDamaged,
             EndReason::NothingFetched => ExitCode::NothingFetched,
             _ => ExitCode::Failed,
         }

@@ -10,9 +10,6 @@ use dragline::stats::EndReason;
 use super::escape;
 use super::quoting::quoted;
 
-/// How a crawl ended that could not read its own state any more.
-pub(super) const DAMAGED: &str = "stopped: the state in the crawl directory is damaged";
-
 /// A row of the table at the end: what to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {

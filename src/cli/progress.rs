@@ -76,14 +76,14 @@ impl Display {
         }
     }
 
-    /// Takes the live display down and prints the table of the end, with why it ended.
-    pub(super) fn finish(&mut self, summary: &Summary, end: &str) {
+    /// Takes the live display down and prints the table of the end.
+    pub(super) fn finish(&mut self, summary: &Summary) {
         match &mut self.form {
             Form::Live { foot, .. } => foot.clear(),
             Form::Plain { .. } => {}
             Form::Silent => return,
         }
-        say::text(&report::summary_table_of(summary, end));
+        say::text(&report::summary_table(summary));
     }
 
     /// Adds a row to that table; what is in it is safe to show.

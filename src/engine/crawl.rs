@@ -149,6 +149,7 @@ impl Crawl {
         let (reason, failure) = match self.drive(observer, started) {
             Ok(reason) => (reason, None),
             Err(error) if error.is_disk_full() => (EndReason::DiskFull, Some(error)),
+            Err(error) if error.is_damage() => (EndReason::StateDamaged, Some(error)),
             Err(error) => (EndReason::WriteFailed, Some(error)),
         };
         let reporter = self.reporter(started);

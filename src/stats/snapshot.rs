@@ -35,6 +35,8 @@ pub enum EndReason {
     NothingFetched,
     /// A file could not be written; what was written before is good.
     WriteFailed,
+    /// A file of the state could be read no more, or is not as it was written.
+    StateDamaged,
 }
 
 impl EndReason {
@@ -49,6 +51,7 @@ impl EndReason {
             EndReason::DiskFull => "disk_full",
             EndReason::NothingFetched => "nothing_fetched",
             EndReason::WriteFailed => "write_failed",
+            EndReason::StateDamaged => "state_damaged",
         }
     }
 
@@ -63,6 +66,7 @@ impl EndReason {
             EndReason::DiskFull => "stopped: the disk is full",
             EndReason::NothingFetched => "ended without a single page fetched",
             EndReason::WriteFailed => "stopped: a file could not be written",
+            EndReason::StateDamaged => "stopped: the state in the crawl directory is damaged",
         }
     }
 }
@@ -321,6 +325,7 @@ mod tests {
             EndReason::DiskFull,
             EndReason::NothingFetched,
             EndReason::WriteFailed,
+            EndReason::StateDamaged,
         ] {
             assert_eq!(serde_json::to_value(reason).expect("serializable"), reason.name());
         }
