@@ -5,8 +5,6 @@
 #![allow(clippy::print_stdout, reason = "a benchmark reports on standard output")]
 #![allow(unsafe_code, reason = "the standard library does not tell a thread its processor time")]
 
-use std::error::Error;
-
 use dragline::budget::SketchBytes;
 use dragline::config::defaults;
 use dragline::model::{LinkBatch, Record, UrlHashes, Via};
@@ -23,7 +21,7 @@ const HOSTS: u64 = 1_000;
 const TIME_BOUND: f64 = 6.0;
 const BYTES_BOUND: usize = 512 << 10;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() {
     let quick = std::env::args().any(|argument| argument == "--quick");
     let rounds = if quick { 40 } else { 400 };
     let (error, risk) = (defaults::LINK_COUNT_ERROR, defaults::LINK_COUNT_RISK);
@@ -60,7 +58,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{:<52}{:>8.3} µs{:>9.1} µs", "these, and all sketches", median(&mut all), TIME_BOUND);
     let bytes = sketches.memory_bytes();
     println!("{:<52}{:>7.1} KiB{:>8} KiB", "memory", bytes as f64 / 1024.0, BYTES_BOUND >> 10);
-    Ok(())
 }
 
 struct Page {

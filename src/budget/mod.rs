@@ -13,7 +13,7 @@ mod watch;
 pub use lease::{Lease, LeasePool};
 pub use machine::{GroupReading, available_memory, group_reading};
 pub use process::{most_open_files, peak_resident_bytes, resident_bytes};
-pub use sketches::{SketchBytes, least_count_error};
+pub use sketches::{MOST_LINK_COUNTERS, SketchBytes, least_count_error, link_count_shape, link_counters};
 pub use system::{allow_arenas, economize, release_unused};
 pub use watch::{Change, Reading, Step, StepCounts, Watch};
 

@@ -33,9 +33,23 @@ pub fn least_count_error(count_error: f64) -> f64 {
     count_error.max(LEAST_COUNT_ERROR)
 }
 
-/// Rows of 32-bit counters, as Count-Min sketches have them (Cormode and Muthukrishnan 2005).
+/// Counters of such counts at most.
+pub const MOST_LINK_COUNTERS: u64 = 1 << 22;
+
+/// Counters in a row, and rows, of a Count-Min sketch (Cormode and Muthukrishnan 2005).
+pub fn link_count_shape(count_error: f64, count_risk: f64) -> (usize, usize) {
+    let width = (std::f64::consts::E / count_error).ceil() as usize;
+    let depth = (1.0 / count_risk).ln().ceil().max(1.0) as usize;
+    (width, depth)
+}
+
+/// All counters of such a sketch.
+pub fn link_counters(count_error: f64, count_risk: f64) -> u64 {
+    let (width, depth) = link_count_shape(count_error, count_risk);
+    (width as u64).saturating_mul(depth as u64)
+}
+
+/// Bytes of counters of 32 bits.
 fn link_count_bytes(count_error: f64, count_risk: f64) -> u64 {
-    let width = (std::f64::consts::E / count_error).ceil();
-    let depth = (1.0 / count_risk).ln().ceil().max(1.0);
-    (4.0 * width * depth) as u64
+    4 * link_counters(count_error, count_risk)
 }

@@ -75,9 +75,10 @@ fn links(to: &str, linked: &CountEstimate) -> String {
             )
         }
         most => format!(
-            "Links to {to} were met ~{} times (an estimate, too high by no more than {}).",
+            "Links to {to} were met ~{} times (an estimate, too high by no more than {} for {:.0} of 100).",
             grouped(most),
-            grouped(linked.off_by)
+            grouped(linked.off_by),
+            (linked.confidence * 100.0).floor()
         ),
     }
 }
@@ -327,7 +328,7 @@ mod tests {
         );
         assert_eq!(
             counted(1200, 9),
-            "Links to it were met ~1,200 times (an estimate, too high by no more than 9)."
+            "Links to it were met ~1,200 times (an estimate, too high by no more than 9 for 99 of 100)."
         );
     }
 

@@ -14,24 +14,33 @@ pub struct Difference {
 }
 
 impl Canonicalization {
-    /// The first rule in which this one differs from another, by its effect: the order of names does not count.
+    /// Each rule by its option, and its value by its effect: the order of names does not count.
+    fn values(&self) -> [(&'static str, String); 8] {
+        let mut names = self.strip_params.clone();
+        names.sort_unstable();
+        names.dedup();
+        [
+            ("sort-query", self.sort_query.to_string()),
+            ("strip-params", if names.is_empty() { "none".to_owned() } else { names.join(",") }),
+            ("strip-tracking", self.strip_tracking.to_string()),
+            ("strip-session-ids", self.strip_session_ids.to_string()),
+            ("fold-www", self.fold_www.to_string()),
+            ("fold-https", self.fold_https.to_string()),
+            ("strip-trailing-slash", self.strip_trailing_slash.to_string()),
+            ("keep-fragments", self.keep_fragments.to_string()),
+        ]
+    }
+
+    /// The rules that are not the usual ones, as options; empty where all are. The same text, the same rules.
+    pub fn told(&self) -> String {
+        let usual = Canonicalization::default().values();
+        let unusual = self.values().into_iter().zip(usual).filter(|(rule, usual)| rule != usual);
+        unusual.map(|((option, value), _)| format!("--{option}={value}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The first rule in which this one differs from another.
     pub fn difference(&self, other: &Canonicalization) -> Option<Difference> {
-        let values = |rules: &Canonicalization| {
-            let mut names = rules.strip_params.clone();
-            names.sort_unstable();
-            names.dedup();
-            [
-                ("sort-query", rules.sort_query.to_string()),
-                ("strip-params", if names.is_empty() { "none".to_owned() } else { names.join(",") }),
-                ("strip-tracking", rules.strip_tracking.to_string()),
-                ("strip-session-ids", rules.strip_session_ids.to_string()),
-                ("fold-www", rules.fold_www.to_string()),
-                ("fold-https", rules.fold_https.to_string()),
-                ("strip-trailing-slash", rules.strip_trailing_slash.to_string()),
-                ("keep-fragments", rules.keep_fragments.to_string()),
-            ]
-        };
-        let pairs = values(self).into_iter().zip(values(other));
+        let pairs = self.values().into_iter().zip(other.values());
         let mut differing = pairs.filter(|((_, one), (_, other))| one != other);
         differing.next().map(|((option, one), (_, other))| Difference { option, one, other })
     }
@@ -44,6 +53,10 @@ mod tests {
     #[test]
     fn every_rule_is_compared() {
         let plain = Canonicalization::default();
+        assert_eq!(plain.told(), "");
+        let two =
+            Canonicalization { fold_www: true, strip_params: vec!["b".into(), "a".into()], ..plain.clone() };
+        assert_eq!(two.told(), "--strip-params=a,b --fold-www=true");
         let text = |name: &str| name.to_owned();
         let all = Canonicalization {
             sort_query: true,

@@ -94,7 +94,7 @@ pub struct Options {
     #[arg(long, value_name = "KIND", env = "DRAGLINE_FILTER", help_heading = BUDGET)]
     pub filter: Option<FilterKind>,
 
-    /// How far the count of how often a URL was linked may be too high, as a part of all links; 0.005 where memory is short
+    /// How far the count of how often a URL was linked may be too high, as a part of all links and the hosts of all links; 0.005 where memory is short
     #[arg(long, value_name = "F", env = "DRAGLINE_LINK_COUNT_ERROR", help_heading = STATISTICS, value_parser = real_number)]
     pub link_count_error: Option<f64>,
     /// The part of all URLs whose count may be off by more than that

@@ -100,6 +100,10 @@ fn visited(options: &Options, config: &mut Config) -> Result<(), ConfigError> {
     if let Some(risk) = options.link_count_risk {
         config.link_count_risk = in_range("link-count-risk", risk, &(1e-6..=0.5))?;
     }
+    if budget::link_counters(config.link_count_error, config.link_count_risk) > budget::MOST_LINK_COUNTERS {
+        let problem = "takes more than 16 MiB of counters with this --link-count-risk; give a larger one";
+        return Err(ConfigError::value("link-count-error", config.link_count_error, problem));
+    }
     if let Some(rate) = options.fp_rate {
         config.fp_rate = Some(in_range("fp-rate", rate, &(1e-9..=0.5))?);
     }

@@ -3,11 +3,12 @@
 //! A host is asked for what is nearest to the seeds first, and of what is equally near for what
 //! most pages link to. How many those are goes on growing while a candidate waits, so it is asked when
 //! its turn has come, of the sketch that counts links: whoever is not among the upper quarter of what was looked at
-//! lately is put off, once, behind all others of its depth. So a page that many link to waits for a part of the
-//! queue before it, not for all of it, and nothing waits for ever.
+//! lately (of all hosts) is put off, once, behind all others of its depth. So a page that many link to waits for a part
+//! of the queue before it, not for all of it. From depth 7 on all depths are one: there, a host that has new
+//! pages without end keeps what was put off waiting for as long.
 //!
 //! ```text
-//! class = 2 · depth, 7 at most · 1 where it was put off
+//! class = 2 · depth, 7 at most, + 1 where it was put off; - 1 for what a page names as canonical
 //! ```
 
 use super::core::{Core, CoreError};
@@ -42,7 +43,9 @@ impl BestFirst {
 
     /// The class of a candidate that was not put off yet.
     pub(super) fn class(candidate: &Candidate) -> u8 {
-        2 * candidate.depth.min(DEEPEST) as u8
+        let class = 2 * candidate.depth.min(DEEPEST) as u8;
+        // as `frontier::class_of` has it: before its further copies are read
+        class.saturating_sub(u8::from(candidate.via == Via::Canonical))
     }
 
     /// The fingerprint of the canonical form of what a candidate is.
@@ -97,7 +100,10 @@ impl Core {
     fn is_worse(&mut self, id: OriginId, claimed: &Claimed) -> bool {
         let Some(order) = &mut self.order else { return false };
         let was_put_off = claimed.ticket.class % 2 == 1;
-        if was_put_off || claimed.candidate.via == Via::Seed || self.schedule.origin(id).unclaimed == 0 {
+        // the ticket tells who was alone in flight when a process died; a seed, and what stands for its copies, come at once
+        let is_marked = self.suspects.contains_key(&claimed.ticket)
+            || matches!(claimed.candidate.via, Via::Seed | Via::Canonical);
+        if was_put_off || is_marked || self.schedule.origin(id).unclaimed == 0 {
             return false;
         }
         let fingerprint = order.fingerprint(&claimed.candidate);

@@ -17,7 +17,7 @@ use super::seed_file::Taking;
 use super::setup::Parts;
 use super::shutdown::{StopHandle, Urgency};
 use super::sitemap::Part;
-use crate::config::{Config, Options, ScopeKind};
+use crate::config::{Config, CrawlStrategy, Options, ScopeKind};
 use crate::frontier::{Moment, Politeness};
 use crate::model::{ErrorKind, LinkBatch, SkipReason, Via};
 use crate::scope::Scope;
@@ -77,6 +77,8 @@ enum Kind {
     Cramped,
     /// An earlier crawl fetched some of the pages.
     Skipping,
+    /// Candidates are put off.
+    BestFirst,
 }
 
 /// Records of one host in a cramped crawl.
@@ -87,6 +89,7 @@ fn options(kind: Kind) -> Options {
     Options {
         scope: Some(if cramped { ScopeKind::Domain } else { ScopeKind::Any }),
         strict: Some(kind == Kind::Strict),
+        strategy: (kind == Kind::BestFirst).then_some(CrawlStrategy::BestFirst),
         fold_https: Some(cramped),
         max_pages_per_host: cramped.then_some(crate::config::Count(HOST_LIMIT)),
         log_skipped: Some(cramped || kind == Kind::Skipping),
@@ -110,7 +113,8 @@ fn open_until(disk: &SimulatedDisk, kind: Kind, stop: &StopHandle) -> Result<Sim
     let scope = Arc::new(RwLock::new(Scope::new(&config).expect("valid scope")));
     let (mut plan, filter) = super::plan::plan(&config).expect("enough memory");
     // so small that all of it spills
-    (plan.frontier, plan.exact_table, plan.doubts, plan.sketches) = (4 << 10, 64, 2 << 10, 0);
+    (plan.frontier, plan.exact_table, plan.doubts) = (4 << 10, 64, 2 << 10);
+    plan.sketches = config.budget_inputs().sketches.least;
     if kind == Kind::Cramped {
         plan.caches = 4 << 10;
     }
@@ -346,7 +350,7 @@ fn cut_everywhere(kind: Kind, power_cuts: u64) -> u64 {
 /// Cuts in a whole crawl, at every operation of storage, before, in and after it.
 #[test]
 fn no_cut_loses_or_doubles_a_page() {
-    for kind in [Kind::Plain, Kind::Strict, Kind::Skipping] {
+    for kind in [Kind::Plain, Kind::Strict, Kind::Skipping, Kind::BestFirst] {
         let checked = cut_everywhere(kind, 3);
         assert!(checked > 2000, "only {checked} cuts, {kind:?}");
     }

@@ -81,8 +81,8 @@ fn change() -> impl Strategy<Value = Change> {
         (0..SkipReason::ALL.len(), "[a-zé]{0,9}")
             .prop_map(|(reason, url)| Change::Example(SkipReason::ALL[reason], url.into())),
         any::<u64>().prop_map(|micros| Change::Elapsed(Duration::from_micros(micros))),
-        (any::<Vec<u64>>(), any::<Vec<(u64, u32)>>())
-            .prop_map(|(links, hosts)| Change::Observed(ObservedLinks { links, hosts })),
+        (any::<[Vec<u64>; 2]>(), any::<Vec<(u64, u32)>>())
+            .prop_map(|([links, named], hosts)| Change::Observed(ObservedLinks { links, hosts, named })),
     ]
 }
 

@@ -149,6 +149,26 @@ pub(super) fn sketches(config: &Config, plan: &Plan) -> CrawlSketches {
     CrawlSketches::new(sizes)
 }
 
+/// Whether the share of the sketches holds those that a crawl has already, which take so many bytes.
+///
+/// # Errors
+/// [`PlanError::Budget`] where it does not, with the smallest budget that would.
+pub(super) fn check_sketches(config: &Config, shares: &Plan, bytes: u64) -> Result<(), PlanError> {
+    if bytes <= shares.sketches {
+        return Ok(());
+    }
+    let holds = |memory: &u64| {
+        plan(&Config { memory: *memory, ..config.clone() }).is_ok_and(|(shares, _)| bytes <= shares.sketches)
+    };
+    let more = |more: u64| config.memory.next_multiple_of(1 << 20).saturating_add(more << 20);
+    let smallest = (0..=MOST_MEBIBYTES_MORE).map(more).find(holds).unwrap_or(more(MOST_MEBIBYTES_MORE));
+    let given = Size(config.memory).to_string();
+    Err(ConfigError::Memory { given, source: budget::BelowFloor { smallest } }.into())
+}
+
+/// A budget that is larger by so many MiB has room for all sketches that options make.
+const MOST_MEBIBYTES_MORE: u64 = 256;
+
 /// The visited set of a configuration, empty.
 pub(super) fn visited(config: &Config, plan: &Plan, filter: &FilterPlan) -> Result<Visited, PlanError> {
     let settings =

@@ -97,8 +97,8 @@ impl Replayed {
 pub(super) enum Replay<'a> {
     /// Something changed.
     Change(Change),
-    /// This line was written to `pages.jsonl`; after the last one of a record, an empty one.
-    Page(&'a [u8]),
+    /// Lines were written to `pages.jsonl`, which is among these files.
+    Pages(&'a RecoveringFiles, SinkRange),
 }
 
 /// Shows each change that a log tells of, as far as the log counts, and takes the lines that it names into
@@ -139,8 +139,7 @@ pub(super) fn replay_log<E: From<StateError>>(
             apply(offset, Replay::Change(change))?;
         }
         for (_, range) in ranges.iter().filter(|(number, _)| *number == ResultFile::Pages.number()) {
-            let lines = files.lines(ResultFile::Pages, *range)?;
-            lines.split(|byte| *byte == b'\n').try_for_each(|line| apply(offset, Replay::Page(line)))?;
+            apply(offset, Replay::Pages(files, *range))?;
         }
     }
     Ok(log.end().and_then(|LogEnd { offset, torn }| torn.map(|_| offset)))
@@ -159,8 +158,9 @@ impl Core {
         let mut replayed = Replayed { epoch, ..Replayed::default() };
         let torn = replay_log(storage, path, files, |offset, told| match told {
             Replay::Change(change) => self.replay_change(path, offset, change, &mut replayed),
-            Replay::Page(line) => {
-                self.replay_page(line);
+            Replay::Pages(files, range) => {
+                let lines = files.lines(ResultFile::Pages, range)?;
+                lines.split(|byte| *byte == b'\n').for_each(|line| self.replay_page(line));
                 Ok(())
             }
         })?;

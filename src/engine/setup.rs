@@ -113,6 +113,9 @@ impl Parts {
         let (generation, state) = read_state(&*storage, &state_directory)?
             .ok_or_else(|| StateError::damaged(&state_directory.join(MANIFEST), 0, "it is missing"))?;
         state.check_seeds(&state_directory.join("seeds"), self.seeds)?;
+        let kept = sketches::read(&*storage, &state_directory, state.log);
+        let sketches = kept.map_err(KeptSketchesError::into_state)?.sketches;
+        plan::check_sketches(&self.config, &self.plan, sketches.most_memory_bytes() as u64)?;
         let places = [state_directory.join(FRONTIER), state_directory.join(VISITED)];
         for place in &places {
             storage.create_directory(place).map_err(StateError::io(place))?;
@@ -150,9 +153,7 @@ impl Parts {
         let mut queues: BTreeMap<QueueId, Box<str>> =
             state.queues.iter().map(|queue| (queue.queue, queue.origin.clone())).collect();
         let replayed = state.log;
-        core.sketches = sketches::read(&*storage, &state_directory, replayed)
-            .map_err(KeptSketchesError::into_state)?
-            .sketches;
+        core.sketches = sketches;
         core.restore(state);
         let seeds_in_manifest = core.seeds_taken;
         let told = core.replay(&*storage, &log, &mut files, epoch)?;

@@ -38,15 +38,16 @@ pub(super) fn write(
     sketches: &CrawlSketches,
 ) -> Result<u64, StateError> {
     let path = directory.join(sketches_name(log));
-    let part = CrawlPart { id: crawl_id(secret), records: counters.records() };
-    let bytes = encode_sketches(&[part], counters, sketches);
+    let canonicalization = String::new();
+    let part = CrawlPart { id: crawl_id(secret), records: counters.records(), canonicalization };
+    let bytes = encode_sketches(&[part], sketches);
     let mut file = storage.create(&path).map_err(StateError::io(&path))?;
     file.append(&bytes).and_then(|()| file.sync()).map_err(StateError::io(&path))?;
     Ok(bytes.len() as u64)
 }
 
 /// Bytes of a file of sketches at most: more than any options make.
-const MOST_BYTES: u64 = 1 << 30;
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Reads the file of sketches that goes with a log.
 pub(super) fn read(

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use super::inspect::is_running;
 use super::recovery::peek_state;
 use super::sketches;
+use crate::config::{ConfigError, Options};
 use crate::sink::{holds_crawl, is_complete, pretty_json};
 use crate::sketch::{Comparison, Estimate, MergeError};
 use crate::stats::{CrawlPart, HostChange, KeptSketches, KeptSketchesError, Portrait};
@@ -21,8 +22,6 @@ use crate::store::{FileSystem, StateError, replace_file};
 
 /// The file of sketches in a merged directory.
 const MERGED: &str = "sketches";
-/// How often the manifest is read anew where a running crawl has replaced it meanwhile.
-const TRIES: u32 = 5;
 
 /// Why crawls cannot be taken together.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +56,21 @@ pub enum TogetherError {
         /// What they differ in.
         source: Box<MergeError>,
     },
+    /// Two crawls took other spellings for one page.
+    #[error("{} and {}: crawls of other canonicalization, {first_rules} and {second_rules}, cannot be held together; their URLs mean other pages", .first.display(), .second.display())]
+    Canonicalization {
+        /// The directory named first …
+        first: PathBuf,
+        /// … and its rules that are not the usual ones.
+        first_rules: String,
+        /// The other directory …
+        second: PathBuf,
+        /// … and its rules.
+        second_rules: String,
+    },
+    /// The configuration of a crawl cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// What was merged is not overwritten.
     #[error("{}: exists; name another directory for what is merged", .0.display())]
     Exists(PathBuf),
@@ -104,29 +118,53 @@ impl Told {
         } else if holds_crawl(directory)? {
             let ended = is_complete(directory) && !is_running(directory)?;
             let as_of = if ended { AsOf::End } else { AsOf::LastCheckpoint };
-            (as_of, of_crawl(&directory.join("state"))?)
+            let mut kept = of_crawl(&directory.join("state"))?;
+            let config = Options::read(&directory.join("crawl.toml"))?.resolve()?;
+            for part in &mut kept.crawls {
+                part.canonicalization = config.canonicalization.told();
+            }
+            (as_of, kept)
         } else {
             return Err(TogetherError::NothingThere(directory.into()));
         };
         Ok(Self { directory: directory.into(), as_of, kept })
+    }
+
+    /// Records of all crawls that it holds.
+    fn records(&self) -> u64 {
+        self.kept.crawls.iter().map(|crawl| crawl.records).sum()
+    }
+
+    /// The rules of canonicalization, which all crawls that it holds have.
+    fn rules(&self) -> &str {
+        self.kept.crawls.first().map_or("", |crawl| crawl.canonicalization.as_str())
+    }
+
+    fn spells_otherwise(&self, other: &Told) -> TogetherError {
+        let shown = |rules: &str| if rules.is_empty() { "none".to_owned() } else { rules.to_owned() };
+        TogetherError::Canonicalization {
+            first: self.directory.clone(),
+            first_rules: shown(self.rules()),
+            second: other.directory.clone(),
+            second_rules: shown(other.rules()),
+        }
     }
 }
 
 /// A checkpoint may take the files away while they are read: then there is a newer manifest.
 fn of_crawl(state: &Path) -> Result<KeptSketches, TogetherError> {
     let missing = || StateError::damaged(&state.join(super::keeper::MANIFEST), 0, "it is missing");
-    let mut tries = 0;
+    let log =
+        || -> Result<u64, StateError> { Ok(peek_state(&FileSystem, state)?.ok_or_else(missing)?.1.log) };
+    let mut named = log()?;
     loop {
-        let (_, kept) = peek_state(&FileSystem, state)?.ok_or_else(missing)?;
-        match sketches::read(&FileSystem, state, kept.log) {
-            Err(_) if tries < TRIES && is_running_at(state) => tries += 1,
-            read => return Ok(read?),
+        let read = sketches::read(&FileSystem, state, named);
+        let now = log()?;
+        if read.is_ok() || now == named {
+            return Ok(read?);
         }
+        named = now;
     }
-}
-
-fn is_running_at(state: &Path) -> bool {
-    state.parent().is_some_and(|directory| is_running(directory).unwrap_or(false))
 }
 
 /// Several crawls as one.
@@ -162,6 +200,7 @@ pub fn merge(out: &Path, directories: &[PathBuf]) -> Result<Merged, TogetherErro
         }
         match &mut whole {
             None => whole = Some(told),
+            Some(whole) if whole.rules() != told.rules() => return Err(whole.spells_otherwise(&told)),
             Some(whole) => whole.kept.merge(&told.kept).map_err(|source| TogetherError::Unlike {
                 first: whole.directory.clone(),
                 second: directory.clone(),
@@ -169,10 +208,10 @@ pub fn merge(out: &Path, directories: &[PathBuf]) -> Result<Merged, TogetherErro
             })?,
         }
     }
-    let mut whole = whole.ok_or_else(|| TogetherError::NothingThere(PathBuf::new()))?;
+    let whole = whole.ok_or_else(|| TogetherError::NothingThere(PathBuf::new()))?;
     let merged = Merged {
         crawls: whole.kept.crawls.clone(),
-        records: whole.kept.counters.records(),
+        records: whole.records(),
         estimates: whole.kept.sketches.portrait(true),
     };
     write_merged(out, &whole.kept, &merged)?;
@@ -247,17 +286,20 @@ const HOSTS_TOLD: usize = 10;
 /// # Errors
 /// [`TogetherError`] where one of them cannot be read.
 pub fn compare(first: &Path, second: &Path) -> Result<Compared, TogetherError> {
-    let (mut first, mut second) = (Told::read(first)?, Told::read(second)?);
+    let (first, second) = (Told::read(first)?, Told::read(second)?);
+    if first.rules() != second.rules() {
+        return Err(first.spells_otherwise(&second));
+    }
     let urls = first.kept.sketches.shared_urls(&second.kept.sketches).into();
     let (hosts, hosts_unlike) = match first.kept.sketches.host_changes(&second.kept.sketches, HOSTS_TOLD) {
         Ok(hosts) => (hosts, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
-    let side = |told: &mut Told| Side {
+    let side = |told: &Told| Side {
         directory: told.directory.clone(),
         as_of: told.as_of,
-        records: told.kept.counters.records(),
+        records: told.records(),
         estimates: told.kept.sketches.portrait(true),
     };
-    Ok(Compared { first: side(&mut first), second: side(&mut second), urls, hosts, hosts_unlike })
+    Ok(Compared { first: side(&first), second: side(&second), urls, hosts, hosts_unlike })
 }

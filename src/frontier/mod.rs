@@ -177,7 +177,7 @@ pub trait Frontier {
 
     /// Pushes once more what the log says was pushed, and got this ticket.
     fn replay_push(&mut self, ticket: Ticket, candidate: &Candidate) -> Result<(), FrontierError> {
-        self.push(ticket.queue, candidate).map(|_| ())
+        self.push_as(ticket.queue, ticket.class, candidate).map(|_| ())
     }
 
     /// Names of the files that the last manifest names.

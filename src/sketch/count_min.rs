@@ -6,6 +6,7 @@
 
 use super::MergeError;
 use super::rows::{MOST_DEPTH, Shape, encode_cells};
+use crate::budget::link_count_shape;
 use crate::store::{Decoder, Encoder, Malformed};
 
 /// What is said of it in an error.
@@ -84,8 +85,8 @@ pub struct CountMin {
 impl CountMin {
     /// A table of ⌈e/`epsilon`⌉ columns and ⌈ln(1/`delta`)⌉ rows; of four million cells and 32 rows at most.
     pub fn new(epsilon: f64, delta: f64, mode: Update) -> Self {
-        let (width, depth) = (std::f64::consts::E / epsilon, -delta.ln());
-        Self::of_shape(Shape::new(width.ceil() as usize, depth.ceil() as usize), mode)
+        let (width, depth) = link_count_shape(epsilon, delta);
+        Self::of_shape(Shape::new(width, depth), mode)
     }
 
     fn of_shape(shape: Shape, mode: Update) -> Self {

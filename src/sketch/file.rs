@@ -216,21 +216,35 @@ pub enum SketchFileError {
 
 /// The bytes of a file.
 pub fn write(sections: &[Section]) -> Vec<u8> {
-    let mut file = MAGIC.to_vec();
-    file.extend_from_slice(&VERSION.to_le_bytes());
-    file.extend_from_slice(&(sections.len() as u32).to_le_bytes());
+    let mut file = Vec::new();
+    begin(&mut file, sections.len());
     for section in sections {
-        let mut bytes = Vec::with_capacity(section.bytes.len() + 128);
-        let mut encoder = Encoder(&mut bytes);
-        for text in [&section.subject, section.kind.name(), &section.parameters, section.kind.hash()] {
-            encoder.text(text);
-        }
-        bytes.extend_from_slice(&section.bytes);
-        file.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-        file.extend_from_slice(&bytes);
-        file.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+        append(&mut file, section);
     }
     file
+}
+
+/// Appends the beginning of a file of so many sections, each of which is to be [appended](append).
+pub fn begin(file: &mut Vec<u8>, sections: usize) {
+    file.extend_from_slice(MAGIC);
+    file.extend_from_slice(&VERSION.to_le_bytes());
+    file.extend_from_slice(&(sections as u32).to_le_bytes());
+}
+
+/// Appends a section, so that no more than one of them is held beside the file.
+pub fn append(file: &mut Vec<u8>, section: &Section) {
+    let place = file.len();
+    file.reserve(section.bytes.len() + 256);
+    file.extend_from_slice(&[0; 4]);
+    let mut encoder = Encoder(file);
+    for text in [&section.subject, section.kind.name(), &section.parameters, section.kind.hash()] {
+        encoder.text(text);
+    }
+    file.extend_from_slice(&section.bytes);
+    let length = (file.len() - place - 4) as u32;
+    file[place..place + 4].copy_from_slice(&length.to_le_bytes());
+    let checksum = crc32fast::hash(&file[place + 4..]);
+    file.extend_from_slice(&checksum.to_le_bytes());
 }
 
 /// The sections of a file.

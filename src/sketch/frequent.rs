@@ -20,7 +20,7 @@ pub use keys::{FrequentKey, FrequentKeys, MOST_TEXTS};
 const NAME: &str = "frequent-items";
 
 /// Bytes of a text that are kept.
-pub const MOST_TEXT: usize = 200;
+pub const MOST_TEXT: usize = 96;
 
 /// Ends a text that was cut.
 const CUT: &str = "…";

@@ -212,13 +212,6 @@ impl Counters {
         counter.map(|counter| *counter = counter.saturating_add(n)).is_some()
     }
 
-    /// Adds what was counted elsewhere.
-    pub fn add_all(&mut self, other: &Counters) {
-        other.clone().since(&mut Counters::default(), |slot, n| {
-            self.count(slot, n);
-        });
-    }
-
     /// Appends all counts, for [`decode`](Self::decode): number of pairs · pairs of slot and count.
     pub fn encode(&self, encoder: &mut Encoder<'_>) {
         let mut pairs = Vec::new();

@@ -71,11 +71,12 @@ impl Search<'_> {
             return Ok(skipped);
         }
         let earlier = self.earlier(ledger)?;
-        if let Some(cause) = earlier.clone().filter(|_| ledger.accepted) {
-            return Ok(Fate::Refused(cause));
-        }
         if ledger.accepted {
             let cause = once_queued(ledger, &self.rules(ledger)?, self.config);
+            // A seed has its place whatever an earlier crawl fetched, so what speaks against it comes first.
+            if let (None, Some(earlier)) = (&cause, &earlier) {
+                return Ok(Fate::Refused(earlier.clone()));
+            }
             // What a cap refuses has its key among those of what was queued.
             if cause.is_some() || !may_be_capped(&ledger.counters) {
                 return Ok(Fate::Dropped { cause });

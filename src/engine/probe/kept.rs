@@ -102,7 +102,8 @@ impl KeptProbe {
         let config = Arc::new(options.resolve()?);
         let (mut plan, filter) = plan::plan(&config)?;
         (plan.frontier, plan.exact_table, plan.doubts) = (FRONTIER_BYTES, TABLE_BYTES, DOUBTS_BYTES);
-        (plan.caches, plan.traps, plan.sketches) = (CACHES_BYTES, TRAPS_BYTES, 0);
+        (plan.caches, plan.traps) = (CACHES_BYTES, TRAPS_BYTES);
+        plan.sketches = config.budget_inputs().sketches.least;
         let scope = Arc::new(RwLock::new(Scope::new(&config)?));
         let canonicalizer = Canonicalizer::new(canonical_rules(&config.canonicalization));
         let parts = Parts {

@@ -1,20 +1,18 @@
-//! Sketches as they are kept: with the crawls that they are of, and their exact counts.
+//! Sketches as they are kept: with the crawls that they are of.
 //!
 //! ```text
 //! header    16 bytes, see `store`
-//! length     8 bytes, little endian: of the crawls and counts
-//! crawls     how many · id of each (8 bytes) and its records
-//! counts     number of pairs · pairs of slot and count, of all crawls together
-//! crc32      4 bytes, little endian: of crawls and counts
+//! length     8 bytes, little endian: of the crawls
+//! crawls     how many · id of each (8 bytes), its records, and its rules of canonicalization
+//! crc32      4 bytes, little endian: of the crawls
 //! sketches   see `sketch`: one section for each, found by its subject
 //! ```
 
 use std::path::{Path, PathBuf};
 
 use super::CrawlSketches;
-use crate::sketch::file::{Section, SketchFileError, read, write};
+use crate::sketch::file::{Section, SketchFileError, append, begin, read};
 use crate::sketch::{Comparison, CountSketch, Estimate, MergeError, Overlap, fingerprint};
-use crate::stats::Counters;
 use crate::store::{Decoder, Encoder, FileKind, HEADER_BYTES, Malformed, StateError, check_header, header};
 
 /// A crawl whose sketches are told.
@@ -25,6 +23,9 @@ pub struct CrawlPart {
     pub id: u64,
     /// Its records.
     pub records: u64,
+    /// Its rules of canonicalization that are not the usual ones, as options; empty in a crawl's own state, whose
+    /// configuration tells them.
+    pub canonicalization: String,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference to the field")]
@@ -66,8 +67,6 @@ impl KeptSketchesError {
 pub struct KeptSketches {
     /// The crawls, each once.
     pub crawls: Vec<CrawlPart>,
-    /// What was counted in all of them, added up.
-    pub counters: Counters,
     /// What they say together.
     pub sketches: CrawlSketches,
 }
@@ -75,7 +74,7 @@ pub struct KeptSketches {
 impl KeptSketches {
     /// Their bytes, for [`decode`](Self::decode).
     pub fn encode(&self) -> Vec<u8> {
-        encode(&self.crawls, &self.counters, &self.sketches)
+        encode(&self.crawls, &self.sketches)
     }
 
     /// Reads them back; `file` is named in errors.
@@ -94,10 +93,10 @@ impl KeptSketches {
         if crc32fast::hash(told) != u32::from_le_bytes(*checksum) {
             return Err(damaged(place + 8).into());
         }
-        let (crawls, counters) = decode_told(told).map_err(|Malformed| damaged(place + 8))?;
+        let crawls = decode_told(told).map_err(|Malformed| damaged(place + 8))?;
         let wrong = |source| KeptSketchesError::Sketches { file: file.to_owned(), source };
         let sketches = read(sketches).and_then(|sections| CrawlSketches::of(&sections)).map_err(wrong)?;
-        Ok(Self { crawls, counters, sketches })
+        Ok(Self { crawls, sketches })
     }
 
     /// Adds other crawls, none of which it may hold.
@@ -109,37 +108,36 @@ impl KeptSketches {
         merged.merge(&other.sketches)?;
         self.sketches = merged;
         self.crawls.extend(other.crawls.iter().cloned());
-        self.counters.add_all(&other.counters);
         Ok(())
     }
 }
 
 /// The bytes of the sketches of some crawls, for [`KeptSketches::decode`].
-pub fn encode(crawls: &[CrawlPart], counters: &Counters, sketches: &CrawlSketches) -> Vec<u8> {
+pub fn encode(crawls: &[CrawlPart], sketches: &CrawlSketches) -> Vec<u8> {
     let mut told = Vec::new();
     let mut encoder = Encoder(&mut told);
     encoder.number(crawls.len() as u64);
     for crawl in crawls {
         encoder.key(crawl.id);
         encoder.number(crawl.records);
+        encoder.text(&crawl.canonicalization);
     }
-    counters.encode(&mut encoder);
     let mut bytes = header(FileKind::Sketches).to_vec();
     bytes.extend_from_slice(&(told.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&told);
     bytes.extend_from_slice(&crc32fast::hash(&told).to_le_bytes());
-    bytes.extend_from_slice(&write(&sketches.sections()));
+    sketches.append(&mut bytes);
     bytes
 }
 
-fn decode_told(told: &[u8]) -> Result<(Vec<CrawlPart>, Counters), Malformed> {
+fn decode_told(told: &[u8]) -> Result<Vec<CrawlPart>, Malformed> {
     let mut decoder = Decoder(told);
     let mut crawls = Vec::new();
     for _ in 0..decoder.number()? {
-        crawls.push(CrawlPart { id: decoder.key()?, records: decoder.count()? });
+        let (id, records) = (decoder.key()?, decoder.count()?);
+        crawls.push(CrawlPart { id, records, canonicalization: decoder.text()?.to_owned() });
     }
-    let counters = Counters::decode(&mut decoder)?;
-    if decoder.is_empty() { Ok((crawls, counters)) } else { Err(Malformed) }
+    if decoder.is_empty() { Ok(crawls) } else { Err(Malformed) }
 }
 
 /// A host that has more or fewer pages than it had.
@@ -157,9 +155,11 @@ const TIMES_THE_ERROR: f64 = 3.0;
 macro_rules! subjects {
     ($($field:ident: $subject:literal,)*) => {
         impl CrawlSketches {
-            /// Each sketch, by its subject.
-            fn sections(&self) -> Vec<Section> {
-                vec![$(Section::of($subject, &self.$field),)*]
+            /// Appends a file of them, one after another.
+            fn append(&self, file: &mut Vec<u8>) {
+                const SECTIONS: usize = [$($subject),*].len();
+                begin(file, SECTIONS);
+                $(append(file, &Section::of($subject, &self.$field));)*
             }
 
             /// The sketches of a file.
@@ -216,6 +216,7 @@ impl CrawlSketches {
     /// [`MergeError`] where the sketches were made otherwise.
     pub fn host_changes(&self, later: &Self, most: usize) -> Result<Vec<HostChange>, MergeError> {
         let difference: CountSketch = later.pages_by_host.subtract(&self.pages_by_host)?;
+        let off_by = difference.off_by();
         let known = |sketches: &Self| sketches.frequent_hosts.top(usize::MAX);
         let mut hosts: Vec<String> =
             known(self).into_iter().chain(known(later)).map(|host| host.item).collect();
@@ -223,7 +224,7 @@ impl CrawlSketches {
         hosts.dedup();
         let mut changes: Vec<HostChange> = hosts
             .into_iter()
-            .map(|host| HostChange { change: difference.estimate(fingerprint(&host)), host })
+            .map(|host| HostChange { change: difference.estimate_within(fingerprint(&host), off_by), host })
             .filter(|host| is_large(&host.change))
             .collect();
         changes.sort_by(|one, other| other.change.value.abs().total_cmp(&one.change.value.abs()));

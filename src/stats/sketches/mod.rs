@@ -18,6 +18,7 @@ mod tests;
 
 pub use file::{CrawlPart, HostChange, KeptSketches, KeptSketchesError, encode};
 pub use observed::ObservedLinks;
+use observed::is_link;
 pub use portrait::{Distincts, Frequency, LinkCounts, MostFrequent, Portrait, Spread, Spreads};
 pub use sizes::SketchSizes;
 
@@ -36,7 +37,7 @@ const CHANGE_DEPTH: usize = 5;
 /// See the module's description.
 #[derive(Debug, Clone)]
 pub struct CrawlSketches {
-    /// URLs that were linked, in scope or not.
+    /// URLs that were linked or named, in scope or not.
     discovered: Distinct,
     /// URLs that were answered for.
     fetched: Distinct,
@@ -101,7 +102,9 @@ impl CrawlSketches {
 
     /// Takes in links that were met; `batch`, where it is still there, has their text.
     pub fn links(&mut self, observed: &ObservedLinks, batch: Option<&LinkBatch>) {
-        let texts = batch.map(|batch| (batch, batch.links.iter().filter(|link| link.fingerprint != 0)));
+        let texts = batch.map(|batch| {
+            (batch, batch.links.iter().filter(|link| link.fingerprint != 0 && is_link(link.via)))
+        });
         match texts {
             Some((batch, links)) => {
                 for (key, link) in observed.links.iter().zip(links) {
@@ -114,6 +117,7 @@ impl CrawlSketches {
             self.discovered.add(*key);
             self.link_counts.add(*key, 1);
         }
+        observed.named.iter().for_each(|url| self.discovered.add(*url));
         for (host, links) in &observed.hosts {
             self.link_counts.add(*host, *links);
         }
@@ -165,6 +169,20 @@ impl CrawlSketches {
     pub(crate) fn sets(&self) -> ([f64; 5], Vec<u64>) {
         let distinct = [&self.discovered, &self.fetched, &self.hosts, &self.domains, &self.contents];
         (distinct.map(Distinct::composite), self.crawled.retained())
+    }
+
+    /// Bytes in memory at most, whatever comes.
+    pub fn most_memory_bytes(&self) -> usize {
+        let distinct = [&self.discovered, &self.fetched, &self.hosts, &self.domains, &self.contents];
+        let frequent = [&self.frequent_hosts, &self.frequent_domains, &self.templates, &self.parameters];
+        let quantiles = [&self.latency, &self.first_byte, &self.size, &self.page_links];
+        distinct.iter().map(|sketch| sketch.most_memory_bytes()).sum::<usize>()
+            + frequent.iter().map(|sketch| sketch.most_memory_bytes()).sum::<usize>()
+            + quantiles.iter().map(|sketch| sketch.most_memory_bytes()).sum::<usize>()
+            + self.crawled.most_memory_bytes()
+            + self.link_counts.memory_bytes()
+            + self.targets.most_memory_bytes()
+            + self.pages_by_host.memory_bytes()
     }
 
     /// Bytes in memory.

@@ -1,7 +1,7 @@
 //! What a batch of links tells the sketches: small enough to stand in the log, for most of it could not be
 //! recomputed after a crash.
 
-use crate::model::LinkBatch;
+use crate::model::{LinkBatch, Via};
 use crate::sketch::fingerprint;
 use crate::store::{Decoder, Encoder, Malformed};
 use crate::url::host_of;
@@ -9,23 +9,37 @@ use crate::url::host_of;
 /// Links that were met, without their text.
 ///
 /// ```text
-/// observed = how many · fingerprint of each link (8 bytes) · how many · fingerprint of each host (8 bytes) and its links
+/// observed = how many · fingerprint of each link (8 bytes) · how many · fingerprint of each host (8 bytes) and its
+///            links · how many · fingerprint of each URL that is no link (8 bytes)
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObservedLinks {
-    /// Fingerprints of the canonical forms of what is linked.
+    /// Fingerprints of the canonical forms of what pages link to.
     pub links: Vec<u64>,
     /// Fingerprints of the hosts linked, and how often each is.
     pub hosts: Vec<(u64, u32)>,
+    /// Fingerprints of seeds, and of what sitemaps name: discovered, and linked by nobody.
+    pub named: Vec<u64>,
 }
+
+/// Numbers of a buffer that are kept for the next batch.
+const KEPT: usize = 2048;
 
 impl ObservedLinks {
     /// Takes up what a batch holds, in place of what was there: every link that could be requested.
     pub fn take(&mut self, batch: &LinkBatch) {
         self.links.clear();
         self.hosts.clear();
+        self.named.clear();
+        self.links.shrink_to(KEPT);
+        self.hosts.shrink_to(KEPT);
+        self.named.shrink_to(KEPT);
         let mut last: (&str, u32) = ("", 0);
         for link in batch.links.iter().filter(|link| link.fingerprint != 0) {
+            if !is_link(link.via) {
+                self.named.push(link.fingerprint);
+                continue;
+            }
             self.links.push(link.fingerprint);
             let url = batch.url(link);
             let origin = url.get(..usize::from(link.origin_length)).unwrap_or_default();
@@ -33,27 +47,28 @@ impl ObservedLinks {
             if origin == last.0 {
                 last.1 += 1;
             } else {
-                self.count_host(last);
+                self.add_host(last);
                 last = (origin, 1);
             }
         }
-        self.count_host(last);
+        self.add_host(last);
+        self.hosts.sort_unstable();
+        self.hosts.dedup_by(|next, first| {
+            let is_same = next.0 == first.0;
+            first.1 += if is_same { next.1 } else { 0 };
+            is_same
+        });
     }
 
-    fn count_host(&mut self, (origin, links): (&str, u32)) {
-        if links == 0 {
-            return;
-        }
-        let host = fingerprint(host_of(origin));
-        match self.hosts.iter_mut().find(|(known, _)| *known == host) {
-            Some((_, count)) => *count += links,
-            None => self.hosts.push((host, links)),
+    fn add_host(&mut self, (origin, links): (&str, u32)) {
+        if links > 0 {
+            self.hosts.push((fingerprint(host_of(origin)), links));
         }
     }
 
     /// Whether there was nothing to take up.
     pub fn is_empty(&self) -> bool {
-        self.links.is_empty()
+        self.links.is_empty() && self.named.is_empty()
     }
 
     /// Appends it, for [`decode`](Self::decode).
@@ -66,6 +81,10 @@ impl ObservedLinks {
         for (host, links) in &self.hosts {
             encoder.key(*host);
             encoder.number(u64::from(*links));
+        }
+        encoder.number(self.named.len() as u64);
+        for url in &self.named {
+            encoder.key(*url);
         }
     }
 
@@ -81,14 +100,22 @@ impl ObservedLinks {
         for _ in 0..decoder.number()? {
             observed.hosts.push((decoder.key()?, decoder.small()?));
         }
+        for _ in 0..decoder.number()? {
+            observed.named.push(decoder.key()?);
+        }
         Ok(observed)
     }
+}
+
+/// Whether a page says so, rather than the user or a sitemap.
+pub(super) fn is_link(via: Via) -> bool {
+    !matches!(via, Via::Seed | Via::SitemapFile | Via::Sitemap)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{SkipReason, UrlHashes, Via};
+    use crate::model::{SkipReason, UrlHashes};
 
     #[test]
     fn links_and_their_hosts_are_taken_up_and_read_back() {
@@ -102,11 +129,15 @@ mod tests {
             let hashes = UrlHashes { key: 1, fingerprint: fingerprint(url) };
             batch.push(url, origin, hashes, Via::Link, Some(SkipReason::OutOfScope));
         }
+        let named = UrlHashes { key: 2, fingerprint: fingerprint("named") };
+        batch.push("http://c.test/", 13, named, Via::Sitemap, None);
         batch.push("mailto:x", 0, UrlHashes::NONE, Via::Link, Some(SkipReason::OtherScheme));
         let mut observed = ObservedLinks::default();
         observed.take(&batch);
-        assert_eq!(observed.links.len(), 4);
-        assert_eq!(observed.hosts, [(fingerprint("a.test"), 3), (fingerprint("b.test"), 1)]);
+        assert_eq!((observed.links.len(), observed.named.as_slice()), (4, &[fingerprint("named")][..]));
+        let mut hosts = [(fingerprint("a.test"), 3), (fingerprint("b.test"), 1)];
+        hosts.sort_unstable();
+        assert_eq!(observed.hosts, hosts);
         let mut bytes = Vec::new();
         observed.encode(&mut Encoder(&mut bytes));
         assert_eq!(ObservedLinks::decode(&mut Decoder(&bytes)), Ok(observed.clone()));

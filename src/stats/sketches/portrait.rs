@@ -26,7 +26,7 @@ pub struct Portrait {
 /// How many different ones there are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Distincts {
-    /// URLs that were linked, in scope or not.
+    /// URLs that were linked or named, in scope or not.
     pub urls_discovered: Estimate,
     /// URLs that were answered for.
     pub urls_fetched: Estimate,
@@ -103,7 +103,7 @@ pub struct MostFrequent {
 
 impl CrawlSketches {
     /// What they say; with tables of what is frequent where `whole`.
-    pub fn portrait(&mut self, whole: bool) -> Portrait {
+    pub fn portrait(&self, whole: bool) -> Portrait {
         Portrait {
             distinct: Distincts {
                 urls_discovered: self.discovered.estimate(),
@@ -113,10 +113,10 @@ impl CrawlSketches {
                 contents: self.contents.estimate(),
             },
             spread: Spreads {
-                latency_ms: spread(&mut self.latency),
-                first_byte_ms: spread(&mut self.first_byte),
-                size_bytes: spread(&mut self.size),
-                links: spread(&mut self.page_links),
+                latency_ms: spread(&self.latency),
+                first_byte_ms: spread(&self.first_byte),
+                size_bytes: spread(&self.size),
+                links: spread(&self.page_links),
             },
             link_counts: LinkCounts {
                 counted: self.link_counts.total(),
@@ -150,7 +150,7 @@ fn target(target: FrequentKey) -> Frequency {
     Frequency { item, at_least: lower, at_most: upper, rank }
 }
 
-fn spread(values: &mut Quantiles) -> Option<Spread> {
+fn spread(values: &Quantiles) -> Option<Spread> {
     Some(Spread {
         p50: values.quantile(0.5)?,
         p90: values.quantile(0.9)?,

@@ -2,7 +2,6 @@ use std::path::Path;
 
 use super::*;
 use crate::model::{SkipReason, UrlHashes, Via};
-use crate::stats::Counters;
 use crate::store::StateError;
 
 fn sizes(usual: bool) -> SketchSizes {
@@ -46,7 +45,7 @@ fn crawl(hosts: std::ops::Range<u32>, pages: u32) -> CrawlSketches {
 
 #[test]
 fn a_crawl_is_told_of_within_bounds() {
-    let mut sketches = crawl(0..6, 100);
+    let sketches = crawl(0..6, 100);
     let portrait = sketches.portrait(true);
     let distinct = &portrait.distinct;
     for (estimate, truth) in [
@@ -88,14 +87,13 @@ fn what_got_no_answer_is_not_told_of() {
 fn kept_sketches_read_back_and_are_told_from_damage() {
     let file = Path::new("state/sketches-7");
     let kept = KeptSketches {
-        crawls: vec![CrawlPart { id: 7, records: 600 }],
-        counters: Counters { ok: 600, ..Counters::default() },
+        crawls: vec![CrawlPart { id: 7, records: 600, canonicalization: "--fold-www".into() }],
         sketches: crawl(0..2, 300),
     };
     let bytes = kept.encode();
-    let mut read = KeptSketches::decode(file, &bytes).expect("what was written");
-    assert_eq!((&read.crawls, &read.counters), (&kept.crawls, &kept.counters));
-    assert_eq!(read.sketches.portrait(true), kept.sketches.clone().portrait(true));
+    let read = KeptSketches::decode(file, &bytes).expect("what was written");
+    assert_eq!(read.crawls, kept.crawls);
+    assert_eq!(read.sketches.portrait(true), kept.sketches.portrait(true));
     let step = (bytes.len() / 400).max(1);
     for place in (0..bytes.len()).step_by(step) {
         let mut flipped = bytes.clone();
@@ -113,18 +111,17 @@ fn kept_sketches_read_back_and_are_told_from_damage() {
 #[test]
 fn merged_crawls_are_told_of_as_one() {
     let kept = |id, hosts, pages| KeptSketches {
-        crawls: vec![CrawlPart { id, records: 1 }],
-        counters: Counters { ok: 1, ..Counters::default() },
+        crawls: vec![CrawlPart { id, records: 1, canonicalization: String::new() }],
         sketches: crawl(hosts, pages),
     };
     let (mut one, other) = (kept(1, 0..3, 200), kept(2, 2..5, 200));
     one.merge(&other).expect("alike");
-    assert_eq!((one.crawls.len(), one.counters.ok), (2, 2));
+    assert_eq!(one.crawls.len(), 2);
     let whole = crawl(0..5, 200);
     assert_eq!(one.sketches.sets(), whole.sets());
     let mut small = CrawlSketches::new(sizes(false));
     small.unique("http://a.test/");
-    let small = KeptSketches { crawls: Vec::new(), counters: Counters::default(), sketches: small };
+    let small = KeptSketches { crawls: Vec::new(), sketches: small };
     let before = one.encode();
     let error = one.merge(&small).expect_err("unlike");
     assert!(error.to_string().contains("unlike"), "{error}");
@@ -157,8 +154,10 @@ fn sketches_take_no_more_than_the_budget_gives_them() {
         let mut sketches = CrawlSketches::new(sizes(usual));
         let mut observed = ObservedLinks::default();
         for number in 0..60_000_u64 {
-            let host = format!("h{number}.a-domain-of-some-length-{number}.test");
-            let url = format!("http://{host}/a/path/of/some/length/{number}/x{number}?parameter{number}=1");
+            let label = "a-label-of-some-length-".repeat(2);
+            let host = format!("h{number}.{label}.{label}.{label}{number}.test");
+            let long = "x".repeat(200);
+            let url = format!("http://{host}/{long}/{number}/x{number}?{long}{number}=1");
             let mut batch = LinkBatch::default();
             let hashes = UrlHashes { key: 1, fingerprint: fingerprint(&url) };
             batch.push(&url, (7 + host.len()) as u16, hashes, Via::Link, None);
@@ -169,6 +168,8 @@ fn sketches_take_no_more_than_the_budget_gives_them() {
         }
         let taken = sketches.memory_bytes() as u64;
         assert!(taken <= most, "{taken} bytes of {most}");
+        let bound = sketches.most_memory_bytes() as u64;
+        assert!(taken <= bound && bound <= most, "{taken} bytes, {bound} at most, of {most}");
         assert!(taken * 2 > most, "{taken} bytes leave most of {most} unused");
     }
 }
