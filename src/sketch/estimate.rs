@@ -54,7 +54,7 @@ pub enum MergeError {
         theirs: String,
     },
     /// Together they counted more than one can count.
-    #[error("{sketch} sketches of more than 2^62 counts together cannot be merged")]
+    #[error("{sketch} sketches that counted too much to be added up cannot be merged")]
     TooMuch {
         /// The kind of sketch.
         sketch: &'static str,
@@ -75,9 +75,14 @@ impl MergeError {
         Err(Self::Unlike { sketch, parameter, ours: ours.to_string(), theirs: theirs.to_string() })
     }
 
-    /// Refuses two sketches that counted too much; what they counted together.
-    pub(super) fn unless_countable(sketch: &'static str, ours: u64, theirs: u64) -> Result<u64, Self> {
-        let together = ours.checked_add(theirs).filter(|together| *together <= MOST_WEIGHT);
-        together.ok_or(Self::TooMuch { sketch })
+    /// Refuses two sketches that counted more than this together.
+    pub(super) fn unless_countable(
+        sketch: &'static str,
+        most: u64,
+        ours: u64,
+        theirs: u64,
+    ) -> Result<(), Self> {
+        let is_countable = ours.checked_add(theirs).is_some_and(|together| together <= most);
+        if is_countable { Ok(()) } else { Err(Self::TooMuch { sketch }) }
     }
 }

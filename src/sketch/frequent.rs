@@ -174,7 +174,7 @@ fn merge<Item: FrequentItemValue + Clone>(
     theirs: &FrequentItemsSketch<Item>,
 ) -> Result<(), MergeError> {
     MergeError::unless_equal(NAME, "items", &ours.maximum_map_capacity(), &theirs.maximum_map_capacity())?;
-    MergeError::unless_countable(NAME, ours.total_weight(), theirs.total_weight())?;
+    MergeError::unless_countable(NAME, MOST_WEIGHT, ours.total_weight(), theirs.total_weight())?;
     ours.merge(theirs);
     Ok(())
 }

@@ -8,7 +8,6 @@ use std::ops::RangeInclusive;
 use datasketches::tdigest::TDigestMut;
 
 use super::MergeError;
-use super::estimate::MOST_WEIGHT;
 use crate::store::Malformed;
 
 /// What is said of it in an error.
@@ -16,6 +15,9 @@ const NAME: &str = "quantile";
 
 /// How finely it may divide the numbers.
 const COMPRESSIONS: RangeInclusive<u16> = 20..=200;
+/// Numbers that are counted at most. Of many more the share that a few make up is lost in rounding, and the library
+/// would no longer group those at the ends.
+const MOST_NUMBERS: u64 = 1 << 48;
 /// Numbers that wait to be grouped. The library lets four times as many wait as there are groups, which is
 /// quicker and no more exact, and takes most of the memory.
 const WAITING: usize = 128;
@@ -46,8 +48,8 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    /// One without numbers, which divides them as finely as this, 20 to 200: groups of them, at most twice as many, are
-    /// what it holds.
+    /// One without numbers, which divides them as finely as this, 20 to 200: groups of them, about twice as many at
+    /// most, are what it holds.
     pub fn new(compression: u16) -> Self {
         Self { digest: empty(compression), waiting: 0 }
     }
@@ -59,15 +61,17 @@ impl Quantiles {
 
     /// Takes note of a number. What is no number, or infinite, is left out.
     pub fn add(&mut self, number: f64) {
-        if self.count() >= MOST_WEIGHT {
+        if self.count() >= MOST_NUMBERS {
             return;
         }
         self.digest.update(number);
         self.waiting += 1;
         if self.waiting == WAITING {
             self.waiting = 0;
-            // whoever asks has those that wait grouped
+            // whoever asks has those that wait grouped; and a copy has no room left over, of which the library would
+            // make four times as much
             let _ = self.digest.quantile(0.5);
+            self.digest = self.digest.clone();
         }
     }
 
@@ -97,7 +101,7 @@ impl Quantiles {
     /// [`MergeError`] where they were divided otherwise, or the numbers are too many to be counted.
     pub fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
         MergeError::unless_equal(NAME, "compression", &self.compression(), &other.compression())?;
-        MergeError::unless_countable(NAME, self.count(), other.count())?;
+        MergeError::unless_countable(NAME, MOST_NUMBERS, self.count(), other.count())?;
         self.digest.merge(&other.digest);
         // gives back what both took together
         self.digest = self.digest.clone();
@@ -112,8 +116,7 @@ impl Quantiles {
 
     /// Bytes that it takes at most, however many numbers it meets.
     pub fn most_memory_bytes(&self) -> usize {
-        // the library makes room for four times as many as wait when it runs short
-        size_of::<Self>() + (most_groups(self.compression()) + 4 * WAITING) * 16
+        size_of::<Self>() + (most_groups(self.compression()) + WAITING) * 16
     }
 
     /// Its bytes, as `datasketches` lays out a t-digest.
@@ -128,7 +131,7 @@ impl Quantiles {
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         check(bytes)?;
         let digest = TDigestMut::deserialize(bytes).map_err(|_| Malformed)?;
-        if digest.total_weight() > MOST_WEIGHT { Err(Malformed) } else { Ok(Self { digest, waiting: 0 }) }
+        if digest.total_weight() > MOST_NUMBERS { Err(Malformed) } else { Ok(Self { digest, waiting: 0 }) }
     }
 }
 
@@ -138,8 +141,12 @@ fn empty(compression: u16) -> TDigestMut {
 }
 
 /// Groups of numbers that are held at most, of 16 bytes each.
+///
+/// The library aims at ten more than twice the compression. Of two neighbours it leaves alone what is together more than
+/// one group may be, so that merging like ones makes up to twice as many groups as are needed: 4 ln *N* / ln(1 + *z*/2*k*)
+/// of *N* numbers, with *z* = 4 ln(*N*/2*k*) + 24; up to the most numbers and for all compressions that is below this.
 fn most_groups(compression: u16) -> usize {
-    2 * usize::from(compression) + 10
+    2 * usize::from(compression) + 10 + WAITING
 }
 
 impl Default for Quantiles {

@@ -9,8 +9,8 @@ use super::super::estimate::MOST_WEIGHT;
 use super::MOST_PLACES;
 use crate::store::Malformed;
 
-/// All are counted down by the median of seven or more, so that at least four of them lose as much.
-const COUNTED_DOWN: u64 = 4;
+/// All are counted down by the median of six or more, the greater one of two, so that at least three lose as much.
+const COUNTED_DOWN: u64 = 3;
 
 /// Refuses what the sketch's own bytes would not be.
 pub(super) fn decode<Item: FrequentItemValue>(bytes: &[u8]) -> Result<FrequentItemsSketch<Item>, Malformed> {

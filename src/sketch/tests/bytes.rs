@@ -254,11 +254,11 @@ fn frequent_items_lost_no_more_than_was_counted() {
     let bytes = sketch.encode();
     let error = sketch.most_unseen();
     let held: u64 = sketch.top(99).iter().map(|item| item.lower).sum();
-    assert!(error > 0 && 4 * error + held <= sketch.total());
+    assert!(error > 0 && 3 * error + held <= sketch.total());
     let with = |error: u64| [&bytes[..24], &error.to_le_bytes()[..], &bytes[32..]].concat();
     assert_eq!(with(error), bytes);
-    assert!(Frequent::decode(&with((sketch.total() - held) / 4)).is_ok());
-    assert!(Frequent::decode(&with((sketch.total() - held) / 4 + 1)).is_err());
+    assert!(Frequent::decode(&with((sketch.total() - held) / 3)).is_ok());
+    assert!(Frequent::decode(&with((sketch.total() - held) / 3 + 1)).is_err());
 }
 
 #[test]

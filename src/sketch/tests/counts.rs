@@ -202,6 +202,24 @@ fn long_texts_are_cut_and_few_are_kept() {
     assert!((128..=256).contains(&with_text), "{with_text}");
 }
 
+proptest! {
+    /// However unlike the weights are, what was counted is written so that it is read.
+    #[test]
+    fn frequent_keys_of_any_weights_come_back(
+        stream in proptest::collection::vec((0..40_u64, 0..56_u32), 0..600), merges in 0..4_u32,
+    ) {
+        let mut sketch = FrequentKeys::new(1);
+        for (item, size) in stream {
+            sketch.add(item, 1 << size, None);
+        }
+        for _ in 0..merges {
+            let _too_much = sketch.merge(&sketch.clone());
+        }
+        let again = FrequentKeys::decode(&sketch.encode());
+        prop_assert_eq!(again.map(|again| again.top(99)), Ok(sketch.top(99)));
+    }
+}
+
 #[test]
 fn merged_keys_take_no_more_than_they_say() {
     let long = "long ".repeat(99);

@@ -114,6 +114,28 @@ fn it_never_takes_more_than_it_says() {
     }
 }
 
+/// So many numbers that a single one is a share of nothing: what comes besides is grouped all the same.
+#[test]
+fn groups_stay_few_after_the_greatest_count() {
+    let mut sketch = Quantiles::new(33);
+    sketch.add(0.0);
+    while sketch.merge(&sketch.clone()).is_ok() {}
+    let mut bytes = sketch.encode();
+    for number in 0..20_000_u32 {
+        sketch.add(f64::from(number));
+        if number % 100 == 0 {
+            bytes = sketch.encode();
+            assert!(Quantiles::decode(&bytes).is_ok(), "{number} numbers more: {} bytes", bytes.len());
+        }
+    }
+    assert_eq!(sketch.count(), 1 << 48);
+    // one more in the last group
+    let last = bytes.len() - 8;
+    let more = u64::from_le_bytes(*bytes[last..].first_chunk().expect("eight bytes")) + 1;
+    bytes[last..].copy_from_slice(&more.to_le_bytes());
+    assert!(Quantiles::decode(&bytes).is_err());
+}
+
 #[test]
 fn what_is_no_number_does_not_count() {
     let mut sketch = Quantiles::default();
