@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::reading::{count_lines, each_record, length_of, url_at};
 use super::{HOST_BYTES, LEAST_BYTES, NearDuplicatesError, PAGE_BYTES, PagesCompared};
 use crate::model::KeyHash;
-use crate::sketch::{Block, Fingerprint, RepeatedBlocks};
+use crate::sketch::{Block, Fingerprint, RepeatedBlocks, fingerprint};
 use crate::store::StateError;
 use crate::url::host_of;
 
@@ -81,7 +81,7 @@ impl Pages {
                 return;
             };
             found += 1;
-            let name = xxhash_rust::xxh3::xxh3_64(host_of(&line.url).as_bytes());
+            let name = fingerprint(host_of(&line.url));
             let next = hosts.len() as u32;
             if needed(found, u64::from(next) + 1) <= memory {
                 let host = *hosts.entry(name).or_insert(next);
