@@ -42,11 +42,11 @@ impl SketchSizes {
             };
         }
         Self {
-            distinct_lg_k: 11,
-            overlap_lg_k: 10,
+            distinct_lg_k: 10,
+            overlap_lg_k: 9,
             frequent_items: 16,
             frequent_few: 8,
-            frequent_targets: 32,
+            frequent_targets: 16,
             compression: 20,
             change_width: 64,
             count_error: least_count_error(count_error),
