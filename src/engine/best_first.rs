@@ -21,6 +21,8 @@ use crate::url::{Canonicalizer, Parts};
 const DEEPEST: u32 = 7;
 /// Candidates that are put off, one after another, before the next one is taken whatever it is.
 const PUT_OFF_AT_A_TIME: usize = 64;
+/// Bytes of changes that wait to be written, from which on no further candidate is put off: each of them is another change.
+const WAITING_BYTES: usize = 32 << 10;
 /// One of so many is to be among the best.
 const BEST_OF: u32 = 4;
 /// What was looked at longer ago than about so many candidates counts less.
@@ -103,7 +105,8 @@ impl Core {
         // the ticket tells who was alone in flight when a process died; a seed, and what stands for its copies, come at once
         let is_marked = self.suspects.contains_key(&claimed.ticket)
             || matches!(claimed.candidate.via, Via::Seed | Via::Canonical);
-        if was_put_off || is_marked || self.schedule.origin(id).unclaimed == 0 {
+        let is_last = self.schedule.origin(id).unclaimed == 0 || self.journal.length() >= WAITING_BYTES;
+        if was_put_off || is_marked || is_last {
             return false;
         }
         let fingerprint = order.fingerprint(&claimed.candidate);

@@ -14,6 +14,10 @@ use super::skip::skip_reason;
 use crate::frontier::{BUCKETS, Claimed, Frontier, Moment, OriginId, QueueId, Ticket, class_of};
 use crate::model::Candidate;
 
+/// The class of all that waits in a bucket: its order is that in which it was found, which is nearly that of depth. A
+/// class for each depth took 2.7 MiB for the places of 4,096 buckets, in a crawl of pages that link to ever new hosts.
+const BUCKET_CLASS: u8 = 0;
+
 /// Candidates claimed from a bucket at a time, and moved before the loop looks for a job again.
 const MOVES_AT_A_TIME: usize = 16;
 /// Idle origins closed to make room for one.
@@ -83,8 +87,7 @@ impl Core {
             return self.push_to(id, candidate);
         }
         self.buckets.waiting += 1;
-        let class = self.class(candidate);
-        Ok(self.frontier.push_as(self.schedule.bucket(candidate.origin()), class, candidate)?)
+        Ok(self.frontier.push_as(self.schedule.bucket(candidate.origin()), BUCKET_CLASS, candidate)?)
     }
 
     /// The class of a candidate in its queue, by the strategy.

@@ -42,7 +42,7 @@ use crate::stats::{Counters, ObservedLinks};
 use crate::store::{Decoder, Encoder, Malformed, SinkRange, decode_candidate, encode_candidate};
 
 /// Bytes of a record's buffer that are kept for the next one.
-const KEPT: usize = 512 << 10;
+const KEPT: usize = 256 << 10;
 
 /// An attempt that waits to be repeated, as kept on disk.
 #[derive(Debug, Clone, PartialEq)]

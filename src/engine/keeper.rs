@@ -59,7 +59,7 @@ const IDLE_WORK: Duration = Duration::from_millis(4);
 const TIME_NOTED_EVERY: Duration = Duration::from_secs(1);
 
 /// Bytes of changes after which they are written, whatever else has come.
-const MUCH: usize = 256 << 10;
+const MUCH: usize = 96 << 10;
 
 /// Where in the state directory the frontier is …
 pub(crate) const FRONTIER: &str = "frontier";

@@ -12,6 +12,12 @@ const GROUP_EVERY: u32 = 5;
 /// One part in so many of what bodies share is held back under pressure.
 const HELD_BACK: usize = 2;
 
+/// One part in so many of the budget is kept back from what the watch goes by, for what comes between two of its
+/// looks: half a megabyte within a few hundredths of a second, where 32 pages are large.
+const MARGIN_DIVISOR: u64 = 24;
+/// So much is enough, in bytes.
+const MOST_MARGIN: u64 = 1 << 20;
+
 /// Watches the memory of this process for one crawl.
 pub(super) struct Pressure {
     watch: Watch,
@@ -27,7 +33,7 @@ impl Pressure {
     /// A watch over a budget in bytes, of which `room` is for bodies in flight.
     pub(super) fn new(budget: u64, room: &LeasePool) -> Pressure {
         Pressure {
-            watch: Watch::new(budget),
+            watch: Watch::new(budget - (budget / MARGIN_DIVISOR).min(MOST_MARGIN)),
             looks: 0,
             reading: Reading::default(),
             held_back: room.lease(),

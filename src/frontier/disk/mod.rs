@@ -81,7 +81,7 @@ impl DiskSettings {
             usize::try_from(bytes / 16 * part).unwrap_or(usize::MAX).clamp(least, most)
         };
         Self {
-            memtable_bytes: share(8, 256 << 10, 8 << 20),
+            memtable_bytes: share(7, 256 << 10, 8 << 20),
             cache_bytes: share(4, 64 << 10, 16 << 20),
             most_segments: 192,
         }
