@@ -128,7 +128,9 @@ impl<V> Cache<V> {
     /// Takes out what is kept under a name. How often it was asked for stays known.
     pub fn take(&mut self, name: &str) -> Option<V> {
         self.peek(name)?;
-        self.remove(self.hasher.hash_one(name)).map(|slot| slot.value)
+        let slot = self.remove(self.hasher.hash_one(name));
+        self.shorten_line();
+        slot.map(|slot| slot.value)
     }
 
     /// Keeps a value that has `heap_bytes` beside what it is itself, in place of any that was there. One that
@@ -139,6 +141,7 @@ impl<V> Cache<V> {
         self.remove(hash);
         let bytes = Self::ENTRY_BYTES.saturating_add(name.len()).saturating_add(heap_bytes);
         if bytes > self.half {
+            self.shorten_line();
             return;
         }
         self.stamp += 1;
@@ -153,6 +156,11 @@ impl<V> Cache<V> {
                 self.admit(slot);
             }
         }
+        self.shorten_line();
+    }
+
+    /// Drops what stands for nothing from the line, where that is more than half of it.
+    fn shorten_line(&mut self) {
         if self.line.len() > 2 * self.window.slots.len() + 16 {
             let mut line = std::mem::take(&mut self.line);
             line.retain(|(hash, stamp)| self.waits(*hash, *stamp));

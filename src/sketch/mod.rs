@@ -9,7 +9,7 @@
 //! how much two crawls have in common ([`Overlap`]), what was frequent ([`Frequent`], [`FrequentKeys`]), how often
 //! this one was met ([`CountMin`]) and how much more often than before ([`CountSketch`]), and what most numbers do
 //! not exceed ([`Quantiles`]). They take [`fingerprint`]s, the same in every crawl, so that those of
-//! several crawls can be merged and compared; [`file`] writes them down.
+//! several crawls can be merged and compared; [`mod@file`] writes them down.
 //!
 //! The module must not know of URLs, hosts or pages, nor what a count leads to.
 

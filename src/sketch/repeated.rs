@@ -15,7 +15,7 @@
 use super::blocks::{BITS, Block, MOST_BLOCKS, PAIR_BITS};
 use super::simhash::mix;
 
-/// A block repeats if at least so many texts of a place list it, and one in [`REPEATED_SHARE`].
+/// A block repeats if at least so many texts of a place list it, and a certain share of them.
 pub const REPEATED_LEAST: u32 = 5;
 
 /// A block repeats if at least one in so many of the texts whose lists reach it list it.
